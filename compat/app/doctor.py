@@ -74,6 +74,9 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
         host, matrix, error=error, wishes=question.wishes, commands=typed(error), select=select, ignore=ignore
     )
     found = _with_gaps(found, max(length, len(error)))
+    if question.image and (source := host.reading("image").source).startswith("without "):
+        why = f"they were not fetched, for no fact is read there: {source.removeprefix('without ')}"
+        found = replace(found, unchecked=(*found.unchecked, Unchecked("layers of the image with other files", why)))
     found = _with_wishes(_with_silence(found, question, log, length), question, host, matrix)
     return gate.demanded(found, host, require=require, gpus=question.gpus), host
 

@@ -25,7 +25,7 @@ from compat.lazy import dataclass
 from compat.survey import Alike, Broken, Covered, Fleet, Member, Upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from compat.matrix import Matrix
     from compat.plan import Answer
@@ -95,7 +95,9 @@ def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix, *, ima
             case str() as why:
                 broken.append(Broken(f"{node.place} ({node.name})", why))
             case machine, found, verdict:
-                known.append(_Known(node.name, machine, *((found, verdict) if asked else _own(node))))
+                own = node.findings or ()
+                told = (found, verdict) if asked else (own, _in_order(own, checked=node.checked))
+                known.append(_Known(node.name, machine, *told))
     return _fleet(known, wishes, matrix, tuple(broken))
 
 
@@ -167,12 +169,6 @@ def _wanting(machine: Host) -> str:
     return "driver" if machine.gpus and not (machine.known("driver") or machine.known("amdgpu")) else ""
 
 
-def _own(node: Node) -> tuple[tuple[Seen, ...], Judgement]:
-    """What the doctor found on the node itself."""
-    found = node.findings or ()
-    return found, _in_order(found, checked=node.checked)
-
-
 def _in_order(found: Sequence[Seen], *, checked: bool) -> Judgement:
     """Whether a machine is in order by what was found on it."""
     worst = next((one for one in found if one.severity == "error"), None)
@@ -192,7 +188,12 @@ def _fleet(known: Sequence[_Known], wishes: Sequence[str], matrix: Matrix, broke
         grouped.setdefault(key, []).append(node)
     order = sorted(grouped, key=lambda key: -len(grouped[key]))
     members = [grouped[key] for key in order]
-    groups = _odd([Alike(nodes=_names(mine), facts=shown_as[key]) for key, mine in zip(order, members, strict=True)])
+    groups = _odd(
+        [
+            Alike(nodes=tuple(node.name for node in mine), facts=shown_as[key])
+            for key, mine in zip(order, members, strict=True)
+        ]
+    )
     verdicts: dict[str, Judgement] = {node.name: node.verdict for node in known}
     plans: tuple[Covered, ...] = ()
     upgrade = None
@@ -212,11 +213,6 @@ def _fleet(known: Sequence[_Known], wishes: Sequence[str], matrix: Matrix, broke
         for node in known
     ]
     return Fleet(nodes=tuple(nodes), groups=tuple(groups), plans=plans, upgrade=upgrade, errors=broken)
-
-
-def _names(nodes: Iterable[_Known]) -> tuple[str, ...]:
-    """Their names, in the order in which they were read."""
-    return tuple(node.name for node in nodes)
 
 
 def _traits(host: Host, matrix: Matrix) -> dict[str, str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import compat.build.engine as engine
+from compat.streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,20 +28,15 @@ def saved(name: str, *, timeout: float = 600.0) -> Iterator[IO[bytes]]:
         client.close()
 
 
-class _Joined(io.RawIOBase):
+class _Joined(Stream):
     """Chunks of bytes as one stream."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         super().__init__()
         self._chunks, self._rest = iter(chunks), b""
 
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer from the next chunk."""
+    def part(self, count: int) -> bytes:
+        """From the next chunk."""
         self._rest = self._rest or next(self._chunks, b"")
-        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
+        part, self._rest = self._rest[:count], self._rest[count:]
+        return part

@@ -199,7 +199,7 @@ def facts(image: Image, name: str, *, timeout: float = 10.0) -> Host:
 
     seen = detect(root=ImageRoot(image), run=_not_run, timeout=timeout)
     readings = {key: _sure(seen.reading(key), image) for key in seen if key in OWN}
-    readings["image"] = Fact(name, "given")
+    readings["image"] = Fact(name, f"without {', '.join(image.beside)}" if image.beside else "given")
     readings["image_env"] = Fact(environment(image), f"configuration of {name}")
     readings["container"] = Fact("docker", f"configuration of {name}")
     return Host(readings)

@@ -17,6 +17,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
+import compat.detect.history as history
 from compat.detect.answers import items
 from compat.detect.unpacking import unpacked
 from compat.errors import InputError
@@ -76,11 +77,13 @@ class Image:
         config: its configuration, untrusted: ``architecture``; ``Env``, ``Labels``, ``WorkingDir`` under ``config``.
         tree: absolute path -> what is there once all layers are laid over each other.
         unread: why parts of it are missing here; what is not in the tree may then be in the image all the same.
+        beside: places whose layers were not fetched, with their sizes: no detector looks there.
     """
 
     config: Mapping[str, Any]
     tree: Mapping[str, Node] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 def read(name: str, arch: str = "") -> Image:
@@ -122,11 +125,18 @@ def from_stream(stream: IO[bytes], name: str, arch: str = "") -> Image:
 def from_parts(parts: Iterable[tuple[str, IO[bytes], int]], name: str, arch: str = "") -> Image:
     """Put an image together from the parts of an OCI layout as they come: name, stream and size of each.
 
+    A layer that :mod:`compat.detect.history` tells to hold nothing that is looked for is not read.
+
     Raises:
         InputError: if there is no manifest among them.
     """
     blobs = _Blobs()
     for part, stream, size in parts:
+        known = size >= history.WORTH and len(blobs.documents) > 2  # index, manifest and configuration come first
+        if known and (place := history.apart(*_manifest(blobs, name, arch), part)):
+            blobs.beside[place] = f"{place} ({size >> 20:,} MiB)"
+            blobs.layers[part] = {}
+            continue
         try:
             _take(blobs, part, stream, size)
         except OSError as error:
@@ -170,6 +180,7 @@ class _Blobs:
     documents: dict[str, bytes] = field(default_factory=dict)
     layers: dict[str, dict[str, Node]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    beside: dict[str, str] = field(default_factory=dict)
     left: dict[str, int] = field(
         default_factory=lambda: {"documents": _DOCUMENTS, "contents of files": _CONTENTS, "names of files": _NAMES}
     )
@@ -274,7 +285,15 @@ def _assembled(blobs: _Blobs, name: str, arch: str) -> Image:
             _lay(tree, blobs.layers[layer])
         elif not any(layer[-16:] in why for why in unread):
             unread.append(f"layer {layer[-16:]} is not in the archive")
-    return Image(config, tree, tuple(unread))
+    if any(node.kind == "link" and _leads(path, node.target, blobs.beside) for path, node in tree.items()):
+        unread.append(f"links lead to what was not fetched: {', '.join(blobs.beside.values())}")
+    return Image(config, tree, tuple(unread), tuple(blobs.beside.values()))
+
+
+def _leads(path: str, target: str, places: Iterable[str]) -> bool:
+    """Whether a link leads into one of some places."""
+    end = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return any(end == place or end.startswith(f"{place}/") for place in places)
 
 
 def _lay(tree: dict[str, Node], layer: Mapping[str, Node]) -> None:

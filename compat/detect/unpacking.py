@@ -10,7 +10,9 @@ media types of layers.
 from __future__ import annotations
 
 import io
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Final, cast
+
+from compat.streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,51 +60,41 @@ def _zstd() -> Callable[[io.BufferedReader], IO[bytes]]:
     return cast("Callable[[io.BufferedReader], IO[bytes]]", known.ZstdFile)
 
 
-class _Rejoined(io.RawIOBase):
+class _Rejoined(Stream):
     """A stream with the bytes already taken put back in front; ``taken`` counts what was read from it."""
 
     def __init__(self, head: bytes, stream: IO[bytes]) -> None:
         super().__init__()
         self._head, self._stream, self.taken = head, stream, 0
 
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, the head first."""
-        part = self._head[: len(buffer)] if self._head else self._stream.read(len(buffer))
+    def part(self, count: int) -> bytes:
+        """The head first."""
+        part = self._head[:count] if self._head else self._stream.read(count)
         self._head = self._head[len(part) :]
-        buffer[: len(part)] = part
         self.taken += len(part)
-        return len(part)
+        return part
 
 
-class _Bounded(io.RawIOBase):
+class _Bounded(Stream):
     """An unpacked stream that ends with an error where it outgrows what it was unpacked from."""
 
     def __init__(self, plain: IO[bytes], packed: _Rejoined) -> None:
         super().__init__()
         self._plain, self._packed, self._given = plain, packed, 0
 
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer.
+    def part(self, count: int) -> bytes:
+        """What is unpacked next.
 
         Raises:
             OSError: if what was given is far more than what it came from can hold; or if that is damaged.
         """
         try:
-            part = self._plain.read(len(buffer))
+            part = self._plain.read(count)
         except (OSError, EOFError):
             raise
         except Exception as error:  # noqa: BLE001 - ZstdError is of one of two modules, of which none may be there
             raise OSError(str(error)) from None
-        buffer[: len(part)] = part
         self._given += len(part)
         if self._given > _FREE and self._given > _RATIO * self._packed.taken:
             raise OSError(f"it unpacks to more than {_RATIO} times its size")
-        return len(part)
+        return part

@@ -52,7 +52,15 @@ class Commands:
         settings: wishes about the image.
         uses_uv: whether uv installs, rather than pip.
         forget_vendor: whether the vendor's package repository is dropped before anything is asked of it.
+
+    Attributes:
+        UV, PIP: what installs into the environment.
+        FORGET: what drops NVIDIA's package repository.
     """
+
+    UV = f"/opt/tools/bin/uv pip install --python {PYTHON}"
+    PIP = f"/opt/tools/bin/pip --python {PYTHON} install"
+    FORGET = "rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia*.list"
 
     def __init__(self, settings: Settings, *, uses_uv: bool, forget_vendor: bool) -> None:
         self._settings, self._uv, self._forget = settings, uses_uv, forget_vendor
@@ -68,9 +76,8 @@ class Commands:
         """
         files = r"\( -name sources.list -o -name ubuntu.sources -o -name debian.sources \)"
         kept = " --option Dir::Cache::archives=kept" if self._buildkit else ""
-        forget = "rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia*.list"
         return [
-            *([forget] if self._forget else []),
+            *([self.FORGET] if self._forget else []),
             f'find /etc/apt {files} -exec sed -i -E "s#https?://[^/ ]+#${{APT_MIRROR:-&}}#" {{}} +',
             "apt-get update",
             *further(source),
@@ -148,11 +155,10 @@ class Commands:
 
     def _installer(self) -> str:
         """The installer's words before any requirement: whose Python, bytecode or none, no cache that a layer keeps."""
-        compiled = self._settings.bytecode
-        if self._uv:
-            flags = ["--compile-bytecode"] if compiled else []
-            flags += [] if self._buildkit else ["--no-cache"]
-            return " ".join([f"/opt/tools/bin/uv pip install --python {PYTHON}", *flags])
-        flags = [] if compiled else ["--no-compile"]
-        flags += [] if self._buildkit else ["--no-cache-dir"]
-        return " ".join([f"/opt/tools/bin/pip --python {PYTHON} install", *flags])
+        tool, cache, compiled, plain = (
+            (self.UV, "--no-cache", "--compile-bytecode", "")
+            if self._uv
+            else (self.PIP, "--no-cache-dir", "", "--no-compile")
+        )
+        bytecode = compiled if self._settings.bytecode else plain
+        return " ".join(filter(None, [tool, bytecode, "" if self._buildkit else cache]))

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from compat.dockerfile.settings import Settings
     from compat.plan import Plan
 
+_NODES: Final[Mapping[str, list[str]]] = {"rocm": ["/dev/kfd", "/dev/dri"], "xpu": ["/dev/dri"]}
 # The group that owns the device nodes has another number on each machine; neither tool can ask the shell for it.
 _GROUP: Final = "${RENDER_GID:?set it to what `stat -c %g /dev/dri/renderD128` prints}"
-_NODES: Final[Mapping[str, list[str]]] = {"rocm": ["/dev/kfd", "/dev/dri"], "xpu": ["/dev/dri"]}
 # Compose specification, "devices" and "Compose Deploy: devices"; Jetson's runtime brings its devices by itself.
 _COMPOSE: Final[Mapping[str, dict[str, Any]]] = {
     "cuda": {

@@ -86,17 +86,11 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
         raise InputErrors(faults)
     server = servers.server_of(plan, settings)
     settings = servers.serving(settings, server) if server else settings
-    known = {
-        **_facts(plan, base, settings, server),
-        **_packages(plan, base, settings),
-        **_program(plan, base, settings, server),
-    }
+    known = _facts(plan, base, settings, server) | _packages(plan, base, settings)
+    known |= _program(plan, base, settings, known)
     known |= {"form": "factory" if settings.form == "factory" or settings.compile else "plain"}
-    return {
-        **known,
-        "labels": _labels(plan, base, settings, known["form"]),
-        "plain": plain(plan, base, settings, known),
-    }
+    known |= {"labels": _labels(plan, base, settings, known["form"])}
+    return {**known, "plain": plain(plan, base, settings, known)}
 
 
 def _facts(plan: Plan, base: BaseImage, settings: Settings, server: Server | None) -> dict[str, Any]:
@@ -119,6 +113,8 @@ def _facts(plan: Plan, base: BaseImage, settings: Settings, server: Server | Non
         "kernels": _KERNELS,
         "environment": _environment(plan, settings),
         "buildkit": settings.builder == "buildkit",
+        "lock_path": LOCK,
+        "requirements_path": REQUIREMENTS,
     }
 
 
@@ -142,6 +138,7 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
         "packages": system.pinned(plan, base) + loose,
         "loose": loose,
         "venv_packages": [] if uses_uv else system.venv(plan, base),
+        "compile_packages": system.compilers(plan, base),
         "uses_uv": uses_uv,
         "needs_uv": uses_uv or base.python_from == "uv",
         "interpreter": _interpreter(plan, base),
@@ -152,11 +149,9 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
     }
 
 
-def _program(plan: Plan, base: BaseImage, settings: Settings, server: Server | None) -> dict[str, Any]:
-    """Commands, mounts and reasons of the ``RUN`` steps."""
-    uses_uv = _uses_uv(plan, base, settings)
-    loose = system.loose(plan, base, settings)
-    commands = Commands(settings, uses_uv=uses_uv, forget_vendor=_forgets_vendor(base, loose))
+def _program(plan: Plan, base: BaseImage, settings: Settings, known: dict[str, Any]) -> dict[str, Any]:
+    """Commands, mounts and reasons of the ``RUN`` steps; ``known`` is what the others gave."""
+    commands = Commands(settings, uses_uv=known["uses_uv"], forget_vendor=known["forget_vendor"])
     installs = steps.installs(plan, compiler=settings.compiler)
     expected = json.dumps(steps.expectations(plan, imports=settings.import_check), sort_keys=True)
     uid = str(settings.user)
@@ -166,55 +161,43 @@ def _program(plan: Plan, base: BaseImage, settings: Settings, server: Server | N
         "reasons": [steps.reason(step, plan) for step in installs],
         "constraints": steps.constraints(plan),
         "requirements": tuple(dict.fromkeys((*plan.asked, *plan.unjudged, *settings.requirements))),
-        "install_packages": _install(
-            commands, base, system.pinned(plan, base) + loose, system.vendor_source(plan, base)
-        ),
-        "compile_packages": (compilers := system.compilers(plan, base)),
-        "install_compilers": _install(commands, base, compilers),
+        "install_packages": _install(commands, base, known["packages"], known["source"]),
+        "install_compilers": _install(commands, base, known["compile_packages"]),
         "arch_lists": extensions.arguments(plan, settings),
-        "default_index": "UV_DEFAULT_INDEX" if uses_uv else "PIP_INDEX_URL",
+        "default_index": "UV_DEFAULT_INDEX" if known["uses_uv"] else "PIP_INDEX_URL",
         "check": commands.check(_check_lines(), expected),
         "trim": commands.trim(steps.gpu_targets(plan)) if settings.trim and family(plan) == "rocm" else [],
-        **_mounts(plan, base, settings, uses_uv=uses_uv),
+        **_mounts(plan, base, settings, "uv" if known["uses_uv"] else "pip"),
         "add_user": [
             f"groupadd --gid {uid} app",
             f"useradd --no-log-init --uid {uid} --gid {uid} --home-dir /app --no-create-home app",
-            f"install --directory --owner=app --group=app /app{' ' + servers.MODELS if server else ''}",
+            f"install --directory --owner=app --group=app /app{' ' + servers.MODELS if known['server'] else ''}",
         ],
     }
 
 
-def _mounts(plan: Plan, base: BaseImage, settings: Settings, *, uses_uv: bool) -> dict[str, Any]:
+def _mounts(plan: Plan, base: BaseImage, settings: Settings, tool: str) -> dict[str, list[str]]:
     """What steps may see beyond the image: caches that outlive a build, the tools, and secrets; none of it stays.
 
     The classic builder has no mounts: the templates copy there what is bound here. Caches of apt are locked, because
     apt refuses to share its own (Dockerfile reference, ``RUN --mount=type=cache``); those of pip and uv are shared.
     """
     secrets = [f"type=secret,id={name},target={SECRETS[name]}" for name in settings.secrets]
-    if settings.builder == "classic":
-        names = ("secret_mounts", "apt_mounts", "install_mounts", "lock_mounts", "requirements_mounts", "tool_mounts")
-        paths = {"lock_path": LOCK, "requirements_path": REQUIREMENTS}
-        return {**{name: [] for name in (*names, "compile_mounts")}, **paths}
-    tool = "uv" if uses_uv else "pip"
     arch = "${TARGETARCH}" if plan.also else plan.arch  # the builder tells each platform its own
-    return {
+    own = [f"type=cache,target=/root/.cache/{tool}", *secrets]
+    found = {
         "apt_mounts": [
             f"type=cache,id={name}-{base.os}-{arch},target={place},sharing=locked"
             for name, place in _CACHES.get(system.manager(base), ())
         ],
         "secret_mounts": secrets,
-        "tool_mounts": [f"type=cache,target=/root/.cache/{tool}", *secrets],
-        "install_mounts": [
-            "type=bind,from=tools,source=/opt/tools,target=/opt/tools",
-            f"type=cache,target=/root/.cache/{tool}",
-            *secrets,
-        ],
-        "compile_mounts": [f"type=cache,target=/root/.cache/{tool}", *secrets],
-        "lock_path": LOCK,
-        "requirements_path": REQUIREMENTS,
+        "tool_mounts": own,
+        "compile_mounts": own,
+        "install_mounts": ["type=bind,from=tools,source=/opt/tools,target=/opt/tools", *own],
         "lock_mounts": _file_mount(settings.lock, LOCK),
         "requirements_mounts": _file_mount(settings.requirements_file, REQUIREMENTS),
     }
+    return {name: mounts if settings.builder == "buildkit" else [] for name, mounts in found.items()}
 
 
 def _file_mount(source: str, target: str) -> list[str]:

@@ -38,15 +38,16 @@ _BUILT: Final = {
 class PlainCommands(Commands):
     """Commands that install into the one stage there is, with the installer of the environment itself."""
 
+    UV, PIP = "uv pip install", "pip install"
+
     def __init__(self, settings: Settings, *, uses_uv: bool, forget_vendor: bool) -> None:
         super().__init__(settings, uses_uv=uses_uv, forget_vendor=forget_vendor)
         self._buildkit = False  # no cache mounts: what a manager keeps is deleted, or never written
 
     def apt_install(self, packages: Sequence[str], source: str = "") -> list[str]:
         """Install packages of Debian or Ubuntu, leaving no lists in the layer."""
-        forget = "rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia*.list"
         words = ["apt-get install --yes --no-install-recommends", *map(shell, sorted(packages, key=by_name))]
-        lines = [*([forget] if self._forget else []), "apt-get update", *further(source), *_filled(words)]
+        lines = [*([self.FORGET] if self._forget else []), "apt-get update", *further(source), *_filled(words)]
         return [*lines, "rm -rf /var/lib/apt/lists/*"]
 
     def installed(self, words: Sequence[str], *, held: bool) -> str:
@@ -58,11 +59,6 @@ class PlainCommands(Commands):
     def option(self, step: steps.Install) -> list[str]:
         """The words that name a step's index."""
         return [f"{self._option(step)} {step.index}"] if step.index else []
-
-    def _installer(self) -> str:
-        if self._uv:
-            return " ".join(["uv pip install --no-cache", *(["--compile-bytecode"] if self._settings.bytecode else [])])
-        return " ".join(["pip install --no-cache-dir", *([] if self._settings.bytecode else ["--no-compile"])])
 
 
 def _filled(words: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ import compat.kernels.names as names
 from compat.kernels.inflate import GZIP, Inflater
 from compat.kernels.values import Code
 from compat.kernels.window import CutShortError, Window
+from compat.streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,15 +39,11 @@ _BROKEN: Final = (
 )  # fmt: skip
 
 
-class Reader(io.RawIOBase):
+class Reader(Stream):
     """A window as a file object, for the standard library's readers of archives."""
 
     def __init__(self, window: Window) -> None:
         self._window, self._at = window, 0
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
 
     def seekable(self) -> bool:
         """Always."""
@@ -62,12 +59,11 @@ class Reader(io.RawIOBase):
         self._at = max(0, start + offset)
         return self._at
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill ``buffer`` as far as there are bytes."""
-        data = self._window.head(len(buffer), self._at)
-        buffer[: len(data)] = data
+    def part(self, count: int) -> bytes:
+        """The bytes at the offset, as far as there are any."""
+        data = self._window.head(count, self._at)
         self._at += len(data)
-        return len(data)
+        return data
 
 
 def members(window: Window, name: str, kind: str, read: Read) -> Iterator[Code]:

@@ -10,14 +10,14 @@ import re
 from glob import glob
 from typing import Any, Dict, Optional
 
-ROOT = "/sys/bus/pci/devices"
+from kernel_files import PCI, value
 
 
 class Monitor:
     """One device, watched, by its PCI address."""
 
     def __init__(self, address: str) -> None:
-        self.folder = os.path.join(ROOT, address) if address else ""
+        self.folder = os.path.join(PCI, address) if address else ""
         self.sensors = next(iter(sorted(glob(os.path.join(self.folder, "hwmon", "hwmon*")))), "") if address else ""
 
     @property
@@ -39,24 +39,15 @@ class Monitor:
         return {key: value for key, value in found.items() if value is not None}
 
     def _number(self, name: str) -> Optional[int]:
-        text = _text(os.path.join(self.sensors, name)) if self.sensors else ""
+        text = value(os.path.join(self.sensors, name)) if self.sensors else ""
         return int(text) if text.lstrip("-").isdigit() else None
 
     def _errors(self) -> Optional[int]:
         """Uncorrected errors of all blocks that count any; ``None`` where the device counts none."""
-        texts = [_text(path) for path in glob(os.path.join(self.folder, "ras", "*_err_count"))] if self.folder else []
+        texts = [value(path) for path in glob(os.path.join(self.folder, "ras", "*_err_count"))] if self.folder else []
         counts = [int(count) for text in texts for count in re.findall(r"^ue: *(\d+)", text, re.M)]
         return sum(counts) if counts else None
 
 
 def _part(value: Optional[int], unit: int) -> Optional[int]:
     return None if value is None else value // unit
-
-
-def _text(path: str) -> str:
-    """The text of a file; empty where it cannot be read."""
-    try:
-        with open(path) as lines:
-            return lines.read().strip()
-    except OSError:
-        return ""

@@ -18,10 +18,24 @@ from reporting import Failed, Report, Skipped, brief
 class Adapter:
     """What a framework must offer to be checked; arrays of the processor go in and come out.
 
+    Each adapter adds what has no common form, ``device`` being the chosen one:
+
+    - ``runtime()``: what the build says it was built for; empty if it does not say.
+    - ``devices()``: GPUs that the framework sees, by name.
+    - ``cast(array, format)``: an array of the processor on the device, in a format; skipped if there is no such format.
+    - ``get(tensor)``: the tensor's values as an array of the processor.
+    - ``place(tensor)``: ``cpu`` or :attr:`gpu`, where the tensor really is.
+    - ``matmul(left, right)``: the product at the highest precision of its format, unless TF32 is allowed.
+    - ``exact(tensor)``: ``(x * 12345 + 678) ^ 0x5A5A5A5A`` on 32-bit integers.
+    - ``convolution(image, weight)``: two-dimensional, stride 1, no padding; image NHWC, weight HWIO.
+    - ``solve(matrix, side)``: the solution of a linear system.
+    - ``compiled(tensor)``: row sums of ``sin(x) * x + exp(-x * x)`` through the framework's compiler.
+    - ``losses(data, target)``: the losses of 20 gradient steps of a small model.
+
     Attributes:
         name: the module's name.
-        device: ``cpu``, or what :meth:`place` calls the GPU; decided by the check of the device.
-        gpu: what :meth:`place` calls the GPU.
+        device: ``cpu``, or what ``place`` calls the GPU; decided by the check of the device.
+        gpu: what ``place`` calls the GPU.
         formats: element types whose products are tried.
         own: checks that this framework has in another form, by their names.
         more: checks that no other framework has, with their names.
@@ -39,14 +53,6 @@ class Adapter:
         """The framework's version."""
         return str(self.module.__version__)
 
-    def runtime(self) -> str:
-        """What the build says it was built for; empty if it does not say."""
-        raise NotImplementedError
-
-    def devices(self) -> List[str]:
-        """GPUs that the framework sees, by name."""
-        raise NotImplementedError
-
     def figures(self, check: str) -> Dict[str, Any]:
         """What else is known of the build (``build``) or of the chosen device (``device``)."""
         return {}
@@ -61,51 +67,11 @@ class Adapter:
 
         return numpy.array(values, dtype=numpy.float64).reshape(shape)
 
-    def cast(self, array: Any, format: str) -> Any:
-        """An array of the processor on the chosen device, in a format.
-
-        Raises:
-            Skipped: if device or build does not have it.
-        """
-        raise NotImplementedError
-
-    def get(self, tensor: Any) -> Any:
-        """The tensor's values as an array of the processor."""
-        raise NotImplementedError
-
-    def place(self, tensor: Any) -> str:
-        """``cpu`` or :attr:`gpu`: where the tensor really is."""
-        raise NotImplementedError
-
     def set_tf32(self, wanted: bool) -> None:
         """Whether float32 may be multiplied in TF32 from now on; nothing where each product says so itself."""
 
-    def matmul(self, left: Any, right: Any) -> Any:
-        """A matrix product at the highest precision of its format, unless :meth:`set_tf32` allows less."""
-        raise NotImplementedError
 
-    def exact(self, tensor: Any) -> Any:
-        """``(x * 12345 + 678) ^ 0x5A5A5A5A`` on 32-bit integers."""
-        raise NotImplementedError
-
-    def convolution(self, image: Any, weight: Any) -> Any:
-        """Two-dimensional, stride 1, no padding; image NHWC, weight HWIO."""
-        raise NotImplementedError
-
-    def solve(self, matrix: Any, side: Any) -> Any:
-        """The solution of a linear system."""
-        raise NotImplementedError
-
-    def compiled(self, tensor: Any) -> Any:
-        """Row sums of ``sin(x) * x + exp(-x * x)`` through the framework's compiler."""
-        raise NotImplementedError
-
-    def losses(self, data: Any, target: Any) -> List[float]:
-        """The losses of 20 gradient steps of a small model."""
-        raise NotImplementedError
-
-
-def run(report: Report, expect: str, adapter: Adapter) -> None:
+def run(report: Report, expect: str, adapter: Any) -> None:
     """All checks of one framework; ``expect`` is the planned runtime (``cuda12.6``, ``cpu``), empty if unknown."""
     if not report.check("import", _import, adapter):
         return
@@ -119,13 +85,13 @@ def run(report: Report, expect: str, adapter: Adapter) -> None:
         report.check(name, adapter.own.get(name, check), adapter)
 
 
-def _import(adapter: Adapter) -> Dict[str, Any]:
+def _import(adapter: Any) -> Dict[str, Any]:
     """A probe of its own: most broken installs fail here, by a library or by NumPy."""
     adapter.module = __import__(adapter.name)
     return {"version": adapter.version(), "python": sys.version.split()[0], "platform": sysconfig.get_platform()}
 
 
-def _build(adapter: Adapter, expect: str) -> Dict[str, Any]:
+def _build(adapter: Any, expect: str) -> Dict[str, Any]:
     """The build is the planned one, by what it says of itself; an index that fell back to another is seen here."""
     have = adapter.runtime()
     figures = dict(adapter.figures("build"), runtime=have, planned=expect)
@@ -136,7 +102,7 @@ def _build(adapter: Adapter, expect: str) -> Dict[str, Any]:
     return figures
 
 
-def _device(adapter: Adapter, expect: str) -> Dict[str, Any]:
+def _device(adapter: Any, expect: str) -> Dict[str, Any]:
     """Where the work will be done. A plan for a GPU goes on without one, so that the arithmetic is proven at least."""
     found = adapter.devices() if expect != "cpu" else []
     adapter.device = adapter.gpu if found else "cpu"
@@ -146,7 +112,7 @@ def _device(adapter: Adapter, expect: str) -> Dict[str, Any]:
     return dict(adapter.figures("device") if found else {}, device=adapter.device, devices=found)
 
 
-def place(adapter: Adapter, tensor: Any) -> None:
+def place(adapter: Any, tensor: Any) -> None:
     """A right number proves nothing about the device if it was computed elsewhere.
 
     Raises:
@@ -157,7 +123,7 @@ def place(adapter: Adapter, tensor: Any) -> None:
         raise Failed("probe-cpu-fallback", "a result is on %s, not on %s" % (where, adapter.device))
 
 
-def drawn(adapter: Adapter, seed: int, *shape: int) -> Any:
+def drawn(adapter: Any, seed: int, *shape: int) -> Any:
     """The same numbers on every machine and release, as an array of the processor."""
     count = 1
     for size in shape:
@@ -183,7 +149,7 @@ def judge(error: float, limit: float, what: str, **figures: Any) -> Dict[str, An
     return figures
 
 
-def _exact(adapter: Adapter) -> Dict[str, Any]:
+def _exact(adapter: Any) -> Dict[str, Any]:
     """Integers have no rounding: every element must agree."""
     numbers = range(1 << 14)
     result = adapter.exact(adapter.cast(adapter.host(list(numbers), len(numbers)), "int32"))
@@ -193,7 +159,7 @@ def _exact(adapter: Adapter) -> Dict[str, Any]:
     return {"checked": len(numbers)}
 
 
-def _matmul(adapter: Adapter, format: str) -> Dict[str, Any]:
+def _matmul(adapter: Any, format: str) -> Dict[str, Any]:
     """Three products of fresh inputs against float64, and the same product twice, bit for bit."""
     worst = 0.0
     adapter.set_tf32(format == "tf32")
@@ -220,7 +186,7 @@ def _reference(left: Any, right: Any) -> Any:
     return want
 
 
-def _convolution(adapter: Adapter) -> Dict[str, Any]:
+def _convolution(adapter: Any) -> Dict[str, Any]:
     """A convolution against its definition, summed in float64."""
     image = adapter.cast(drawn(adapter, 21, 2, 12, 12, 4), "float32")
     weight = adapter.cast(drawn(adapter, 22, 3, 3, 4, 5), "float32")
@@ -234,7 +200,7 @@ def _convolution(adapter: Adapter) -> Dict[str, Any]:
     return judge(error(adapter.get(got), want), LIMITS["tf32"], "a convolution")
 
 
-def system(adapter: Adapter) -> Tuple[Any, Any]:
+def system(adapter: Any) -> Tuple[Any, Any]:
     """A well conditioned linear system in float32: its matrix and its right side, on the device."""
     values = uniform(64 * 64, 31)
     for number in range(64):
@@ -242,14 +208,14 @@ def system(adapter: Adapter) -> Tuple[Any, Any]:
     return adapter.cast(adapter.host(values, 64, 64), "float32"), adapter.cast(drawn(adapter, 32, 64, 1), "float32")
 
 
-def _linalg(adapter: Adapter) -> Dict[str, Any]:
+def _linalg(adapter: Any) -> Dict[str, Any]:
     matrix, side = system(adapter)
     solution = adapter.solve(matrix, side)
     off = error(adapter.get(matrix) @ adapter.get(solution), adapter.get(side))
     return judge(off, 1e-4, "a linear system")
 
 
-def _training(adapter: Adapter) -> Dict[str, Any]:
+def _training(adapter: Any) -> Dict[str, Any]:
     """A few steps of a small model must lower the loss: gradients, optimizer and transfers together."""
     data = drawn(adapter, 41, 64, 8)
     target = data @ adapter.host([1.0] * 8, 8, 1)
@@ -259,7 +225,7 @@ def _training(adapter: Adapter) -> Dict[str, Any]:
     return {"loss": [round(first, 4), round(last, 4)]}
 
 
-def _compile(adapter: Adapter) -> Dict[str, Any]:
+def _compile(adapter: Any) -> Dict[str, Any]:
     """The compiled path (Triton, XLA, C++ on a processor) gives what plain arithmetic gives."""
     data = adapter.cast(drawn(adapter, 51, 64, 64), "float32")
     try:
@@ -273,5 +239,5 @@ def _compile(adapter: Adapter) -> Dict[str, Any]:
     return judge(error(got, want), 1e-5, "compiled code")
 
 
-def _libraries(_adapter: Adapter) -> Dict[str, Any]:
+def _libraries(_adapter: Any) -> Dict[str, Any]:
     return {"libraries": loaded()}

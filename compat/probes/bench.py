@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 import amdgpu
 from devices import REPEATS, Device, opened
+from kernel_files import PCI, value
 from nvml import Sampler
 from reporting import Failed, Report, Skipped
 
@@ -20,9 +21,6 @@ BLOCK = 512 * 1024 * 1024
 
 # Numbers of four bytes that each GPU adds in a sum over all of them.
 WORDS = BLOCK // 8
-
-# Where the kernel tells the links of devices.
-_BUS = "/sys/bus/pci/devices"
 
 
 def run(report: Report, subject: str, seconds: float) -> None:
@@ -78,27 +76,18 @@ def _host_copy(device: Device, what: str) -> Dict[str, Any]:
     return dict(device.described(), gb_per_s=round(size / seconds / 1e9, 1), bytes=size, peak_gb_per_s=peak)
 
 
-def _line(address: str, name: str) -> str:
-    """What the kernel tells of a device in a file."""
-    with open(os.path.join(_BUS, address, name)) as text:
-        return text.read().strip()
-
-
 def link(address: str) -> Optional[float]:
     """What a device's PCIe link carries one way at its present speed and width, in GB/s; ``None`` if it is not told.
 
     A lane carries one bit a transfer, of which 8b/10b coding leaves 8 of 10 up to 5 GT/s and 128b/130b coding 128 of
     130 from 8 GT/s on (PCI Express base specification). Ask after a copy: an idle link is slower.
     """
-    try:
-        text = ";".join(_line(address, name) for name in ("current_link_speed", "current_link_width"))
-    except OSError:
+    speed = re.match(r"([\d.]+) GT/s", value(PCI, address, "current_link_speed"))
+    width = value(PCI, address, "current_link_width")
+    if not speed or not width.isdigit():
         return None
-    found = re.match(r"([\d.]+) GT/s[^;]*;(\d+)$", text)
-    if not found:
-        return None
-    rate, width = float(found.group(1)), int(found.group(2))
-    return round(rate * width / 8 * (0.8 if rate <= 5.0 else 128 / 130.0), 1) or None
+    rate = float(speed.group(1))
+    return round(rate * int(width) / 8 * (0.8 if rate <= 5.0 else 128 / 130.0), 1) or None
 
 
 FORMATS = (("float32", 4096), ("tf32", 8192), ("float16", 8192), ("bfloat16", 8192), ("float8", 8192))

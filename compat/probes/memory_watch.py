@@ -8,6 +8,8 @@ kernel counts what it reads again soon after it was dropped (kernel documentatio
 import os
 from typing import Dict, Optional
 
+from kernel_files import value
+
 # Version 2, then version 1: folder of the memory controller, its limit and its use, prefix of totals.
 _PLACES = (
     ("", "memory.max", "memory.current", ""),
@@ -24,7 +26,7 @@ def crowded(root: str = "/sys/fs/cgroup") -> str:
     As much as the whole limit, read again while the limit is reached, is no start-up any more.
     """
     for folder, most, now, total in _PLACES:
-        limit, used = (_number(_text(root, folder, name)) for name in (most, now))
+        limit, used = (_number(value(root, folder, name)) for name in (most, now))
         if limit is None or used is None:
             continue
         again = (_table(root, folder, "memory.stat").get(total + "workingset_refault_file") or 0) * os.sysconf(
@@ -41,18 +43,10 @@ def crowded(root: str = "/sys/fs/cgroup") -> str:
 
 def _table(*parts: str) -> Dict[str, Optional[int]]:
     """The numbers of a file with a name and a number on each line."""
-    pairs = (line.partition(" ")[::2] for line in _text(*parts).split("\n"))
+    pairs = (line.partition(" ")[::2] for line in value(*parts).split("\n"))
     return {name: _number(number) for name, number in pairs}
 
 
 def _number(text: str) -> Optional[int]:
     """A number; ``None`` for ``max`` and for a file that is not there."""
     return int(text) if text.isdigit() else None
-
-
-def _text(*parts: str) -> str:
-    try:
-        with open(os.path.join(*parts)) as text:
-            return text.read().strip()
-    except OSError:
-        return ""

@@ -43,16 +43,12 @@ class Report:
         began = time.time()
         status, why, code, figures = self._outcome(function, args)
         self.failed = self.failed or status == "fail"
-        line = {"event": "probe", "name": full, "status": status, "why": why, "code": code, "figures": figures}
-        line["seconds"] = round(time.time() - began, 3)
-        say(line)
+        tell(full, status, why, code, figures, time.time() - began)
         return status == "pass"
 
     def skip(self, name: str, why: str) -> None:
         """Record something that was not tried."""
-        line = {"event": "probe", "name": "%s.%s" % (self.prefix, name), "status": "skip", "why": why}
-        line.update({"code": "", "figures": {}, "seconds": 0.0})
-        say(line)
+        tell("%s.%s" % (self.prefix, name), "skip", why)
 
     def _outcome(self, function: Callable[..., Dict[str, Any]], args: Tuple[Any, ...]) -> Tuple[str, str, str, Any]:
         try:
@@ -64,6 +60,12 @@ class Report:
         except Exception as error:  # noqa: BLE001 - frameworks raise whatever they like
             text = _chain(error)
             return "fail", brief(text), self.guess(text), {"where": _last_frames()}
+
+
+def tell(name: str, status: str, why: str, code: str = "", figures: Any = (), seconds: float = 0.0) -> None:
+    """Print what became of a probe."""
+    line = {"event": "probe", "name": name, "status": status, "why": why, "code": code, "figures": dict(figures)}
+    say(dict(line, seconds=round(seconds, 3)))
 
 
 def say(line: Dict[str, Any]) -> None:

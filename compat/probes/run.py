@@ -16,8 +16,9 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
+from kernel_files import PCI, value
 from memory_watch import crowded
-from reporting import Report, say
+from reporting import Report, say, tell
 
 _ADAPTERS = {"torch": "Torch", "tensorflow": "TensorFlow", "jax": "Jax", "paddle": "Paddle"}
 FRAMEWORKS = tuple(_ADAPTERS)
@@ -83,20 +84,10 @@ def drivers_of(expect: str) -> List[str]:
 
 def _has_vendor(vendor: str) -> bool:
     """Whether a display or accelerator of this PCI vendor is on the bus (classes 0x03 and 0x12, PCI code list)."""
-    root = "/sys/bus/pci/devices"
-    for name in os.listdir(root) if os.path.isdir(root) else []:
-        if _line(root, name, "vendor") == vendor and _line(root, name, "class")[:4] in ("0x03", "0x12"):
-            return True
-    return False
-
-
-def _line(*parts: str) -> str:
-    """The text of a file under ``/sys``; empty where a container does not show it."""
-    try:
-        with open(os.path.join(*parts)) as text:
-            return text.read().strip()
-    except OSError:
-        return ""
+    return any(
+        value(PCI, name, "vendor") == vendor and value(PCI, name, "class")[:4] in ("0x03", "0x12")
+        for name in (os.listdir(PCI) if os.path.isdir(PCI) else ())
+    )
 
 
 def installed() -> List[str]:
@@ -183,7 +174,7 @@ def supervise(name: str, options: Any) -> int:
     words += ["--seconds", str(options.seconds), "--plan", options.plan]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     limit = options.timeout + (options.seconds if options.level == "stress" else 0)
-    hurry, starved = True, ""
+    hurry, starved, verdict = True, "", []  # type: bool, str, List[str]
     try:
         state = _follow(process, time.time() + limit)
         hurry = state["late"]
@@ -192,9 +183,11 @@ def supervise(name: str, options: Any) -> int:
         _end(process, hurry)
     if state["late"]:
         code = "probe-memory-short" if starved else "probe-timeout"
-        _verdict(name, state, code, "no answer within %g s%s" % (limit, starved and ": " + starved))
+        verdict = [code, "no answer within %g s%s" % (limit, starved and ": " + starved)]
     elif process.returncode not in (0, 1) or state["open"] or (process.returncode and not state["failed"]):
-        _verdict(name, state, *_crash(process.returncode))
+        verdict = _crash(process.returncode)
+    if verdict:  # the line that the child could not print itself, for the probe that it had begun
+        tell(state["open"] or name + ".run", "fail", verdict[1], verdict[0], {"stderr": _last_words(state)})
     return 1 if state["failed"] or state["late"] or process.returncode else 0
 
 
@@ -254,13 +247,6 @@ def _crash(status: Optional[int]) -> List[str]:
     name = names.get(-(status or 0), "")
     code, why = _SIGNALS.get(name, ("probe-failed", "it ended without an answer"))
     return [code, "%s (%s)" % (why, name or "exit status %s" % status)]
-
-
-def _verdict(name: str, state: Dict[str, Any], code: str, why: str) -> None:
-    """The line that the child could not print itself, for the probe that it had begun."""
-    line = {"event": "probe", "name": state["open"] or name + ".run", "status": "fail", "why": why, "code": code}
-    line.update({"figures": {"stderr": _last_words(state)}, "seconds": 0.0})
-    say(line)
 
 
 def _last_words(state: Dict[str, Any]) -> List[str]:

@@ -2,9 +2,9 @@
 
 import ctypes
 import importlib
-import threading
 import time
-from typing import Any, Callable, Dict, List, Tuple, Union
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Dict, List, Tuple
 
 from bench import monitor_of
 from devices import Device, opened
@@ -32,36 +32,21 @@ def run(report: Report, subject: str, seconds: float) -> None:
     if subject == "torch":
         report.check("products", _products, seconds)
         return
-    for ordinal, result in enumerate(_together(importlib.import_module(subject + "_driver"), seconds)):
-        report.check("kernels%d" % ordinal, _told, result)
-
-
-def _together(vendor: Any, seconds: float) -> List[Union[Dict[str, Any], Exception]]:
-    """The memory test on all devices at once, each from a thread of its own: power and cooling are shared."""
+    vendor = importlib.import_module(subject + "_driver")
     api = opened(vendor)
-    found = [Failed("probe-failed", "it did not begin")] * api.count()  # type: List[Any]
-
-    def one(ordinal: int) -> None:
-        try:
-            device = vendor.Device(api, ordinal)
-            found[ordinal] = _patterns(device, seconds)
-            device.close()
-        except Exception as error:  # told by the thread that reports
-            found[ordinal] = error
-
-    threads = [threading.Thread(target=one, args=(ordinal,)) for ordinal in range(len(found))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return found
+    # All devices at once, each from a thread of its own: power and cooling are shared.
+    with ThreadPoolExecutor(api.count() or 1) as pool:
+        loads = [pool.submit(_load, vendor.Device, api, ordinal, seconds) for ordinal in range(api.count())]
+    for ordinal, load in enumerate(loads):
+        report.check("kernels%d" % ordinal, load.result)
 
 
-def _told(result: Union[Dict[str, Any], Exception]) -> Dict[str, Any]:
-    """What a thread came to, as the check's own."""
-    if isinstance(result, Exception):
-        raise result
-    return result
+def _load(kind: Callable[[Any, int], Device], api: Any, ordinal: int, seconds: float) -> Dict[str, Any]:
+    """The memory test on one device."""
+    device = kind(api, ordinal)
+    figures = _patterns(device, seconds)
+    device.close()
+    return figures
 
 
 class Patterns:

@@ -1,10 +1,10 @@
 """Images in a registry, read without an engine: manifest, configuration, and the layers as streams, nothing kept.
 
 A layer is one compressed stream without an index, and what stands in its middle can only be unpacked from its start: a
-range of its bytes, which registries do serve, would tell nothing. So it is read once, as a pull reads it; names are
-kept, and contents of small files only (:mod:`compat.detect.layers`). A registry is not trusted: documents and the sum
-of layers are bounded, each blob must have its digest, a redirect never gets our credentials, and no address that an
-image names is asked.
+range of its bytes, which registries do serve, would tell nothing. So it is read once, as a pull reads it, or not at
+all; names are kept, and contents of small files only (:mod:`compat.detect.layers`). A registry is not trusted:
+documents and the sum of layers are bounded, each blob must have its digest, a redirect never gets our credentials, and
+no address that an image names is asked.
 
 Sources: OCI distribution specification 1.1 (pull); Docker, "Token authentication specification" (Bearer challenges).
 """
@@ -22,6 +22,7 @@ from urllib.parse import urljoin, urlsplit
 
 from compat.errors import CannotCheckError, InputError
 from compat.lazy import dataclass
+from compat.streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -89,7 +90,8 @@ def blobs(
         login: account and password for that registry.
 
     Yields:
-        Name, stream and size of each part; a stream ends when the next part is asked for.
+        Name, stream and size of each part. A stream ends when the next part is asked for; one that is not read is not
+        asked for at the registry.
 
     Raises:
         InputError: if the registry has no such image, or what it sends is none.
@@ -151,7 +153,7 @@ class _Registry:
 
     def blob(self, digest: str, size: int) -> _Blob:
         """A blob as a stream."""
-        return _Blob(self._get(f"blobs/{digest}", {}), digest, size, self._where)
+        return _Blob(lambda: self._get(f"blobs/{digest}", {}), digest, size, self._where)
 
     def _get(self, path: str, headers: Mapping[str, str]) -> Any:
         """An answer of the registry, whose body is not read yet."""
@@ -294,36 +296,32 @@ def _bounded(answer: Any, most: int, where: Reference) -> bytes:
     return body
 
 
-class _Blob(io.RawIOBase):
-    """A blob as it comes; its digest is known at its end."""
+class _Blob(Stream):
+    """A blob as it comes, from the first read on; its digest is known at its end."""
 
-    def __init__(self, answer: Any, digest: str, size: int, where: Reference) -> None:
+    def __init__(self, ask: Callable[[], Any], digest: str, size: int, where: Reference) -> None:
         super().__init__()
-        self._answer, self._digest, self._left, self._where = answer, digest, size, where
+        self._ask, self._digest, self._left, self._where = ask, digest, size, where
         self._sum = hashlib.new(digest.partition(":")[0])
-        self._until = _Until(monotonic() + _PATIENCE + size / _SLOWEST)
+        self._answer: Any = None
         self._broken = False
 
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what has come.
+    def part(self, count: int) -> bytes:
+        """What has come.
 
         Raises:
             OSError: if the registry breaks off.
         """
-        count = min(len(buffer), self._left)
+        if self._answer is None:
+            self._answer, self._until = self._ask(), _Until(monotonic() + _PATIENCE + self._left / _SLOWEST)
         try:
-            part = self._until.part(self._answer, count) if count else b""
+            part = self._until.part(self._answer, min(count, self._left)) if self._left else b""
         except OSError:
             self._broken = True
             raise
         self._sum.update(part)
         self._left -= len(part)
-        buffer[: len(part)] = part
-        return len(part)
+        return part
 
     def end(self) -> None:
         """Read the rest, and hold the whole against its digest.
@@ -331,18 +329,19 @@ class _Blob(io.RawIOBase):
         Raises:
             InputError: if it is another blob; one that broke off is unread, and its reader said so.
         """
-        rest = bytearray(1 << 20)
+        if self._answer is None or self._broken:
+            return
         try:
-            while not self._broken and self.readinto(memoryview(rest)):
+            while self.part(1 << 20):
                 pass
         except OSError:
             return
-        if not self._broken and f"{self._digest.partition(':')[0]}:{self._sum.hexdigest()}" != self._digest:
+        if f"{self._digest.partition(':')[0]}:{self._sum.hexdigest()}" != self._digest:
             raise InputError(f"the registry sends a blob that is not {self._digest[:19]}", where=_told(self._where))
 
     def close(self) -> None:
         """Let go of the answer."""
-        if not self.closed:
+        if self._answer is not None and not self.closed:
             self._answer.close()
         super().close()
 

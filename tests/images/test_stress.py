@@ -143,8 +143,10 @@ def test_all_devices_are_loaded_at_the_same_time(monkeypatch):
 
     monkeypatch.setattr(stress, "_patterns", load)
     driver = SimpleNamespace(NAMES={"init": "init"}, call=lambda *_: None, count=lambda: 3)
-    vendor = SimpleNamespace(Driver=lambda: driver, Device=device)
-    assert [item["device"] for item in stress._together(vendor, 9.0)] == [0, 1, 2]
+    monkeypatch.setitem(sys.modules, "test_driver", SimpleNamespace(Driver=lambda: driver, Device=device))
+    told = {}
+    stress.run(SimpleNamespace(check=lambda name, load: told.update({name: load()})), "test", 9.0)
+    assert told == {f"kernels{number}": {"device": number, "seconds": 9.0} for number in range(3)}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_sensors_of_amd_are_read_from_the_kernels_files(tmp_path, monkeypatch, f
     monkeypatch.syspath_prepend(str(SCRIPTS))
     import amdgpu
 
-    monkeypatch.setattr(amdgpu, "ROOT", str(tmp_path))
+    monkeypatch.setattr(amdgpu, "PCI", str(tmp_path))
     for name, text in files.items():
         (tmp_path / "0000:c3:00.0" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "0000:c3:00.0" / name).write_text(text)
@@ -196,7 +198,7 @@ def test_a_link_carries_what_its_speed_and_width_leave_after_coding(tmp_path, mo
     monkeypatch.syspath_prepend(str(SCRIPTS))
     import bench
 
-    monkeypatch.setattr(bench, "_BUS", str(tmp_path))
+    monkeypatch.setattr(bench, "PCI", str(tmp_path))
     (tmp_path / "0000:41:00.0").mkdir()
     (tmp_path / "0000:41:00.0" / "current_link_speed").write_text(speed + "\n")
     (tmp_path / "0000:41:00.0" / "current_link_width").write_text(width + "\n")
