@@ -176,6 +176,10 @@ def permission(subject: Subject) -> Fix | None:
             mended = _RUN.sub(lambda found: f"{found[0]} --security-opt=label=disable", typed, count=1)
             return Fix("Where SELinux enforces, let the container pass it.", changes=(Command(mended),))
         return Fix("Let the user open /dev/nvidia*, whose modes this shows.", changes=(Command("ls -l /dev/nvidia*"),))
+    if groups and "render" not in groups and not subject.host.container and not subject.host.device_nodes_denied:
+        lacks = ",".join(name for name in ("render", "video") if name not in groups)
+        text = f"Join the group {lacks.replace(',', ' and ')}, and log in again."
+        return Fix(text, changes=(Command(f"sudo usermod -aG {lacks} $USER"),))
     if "render" in groups and not subject.host.container:
         return Fix("This user is in render: log in again, and restart services and containers, which keep old groups.")
     return None

@@ -51,18 +51,21 @@ def _unnamed(subject: Subject) -> Fix | None:
     """A library that no message names: what the package that misses it was built for, or another build of it."""
     if subject.program == "bitsandbytes":
         return _newest("bitsandbytes", "the CUDA in use", subject)
+    if fix := _for_system(subject):
+        return fix
+    taken = _taker(subject)
     named = subject.framework_name() in {"tensorflow", "jax"}
-    return _for_system(subject) or (gpu_build(subject) if named else None)
+    return gpu_build(subject) if named else _wanted(*taken, subject) if taken else None
 
 
 def _brought(name: str, subject: Subject) -> Fix | None:
     """What brings a library of this name: a package of the CUDA in use, NVIDIA's own, or another onnxruntime."""
     rows = _runnable(_rows(name, subject), subject)
     packages = dict.fromkeys(row.package + _below(row) for row in rows)
-    if rows and _cuda(subject):
-        return _packaged(name, rows[-1], subject)
     if rows and (fix := _older_onnxruntime(rows, subject)) is not None:
         return fix
+    if rows and _cuda(subject):
+        return _packaged(name, rows[-1], subject)
     if len(packages) > 1:
         found = " or ".join(packages)
         return Fix(f"Install what brings {name}, for the CUDA of the program that asks for it: {found}.")
@@ -126,7 +129,8 @@ def _rows(name: str, subject: Subject) -> list[Soname]:
 
 def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
     """An onnxruntime that asks for a CUDA major that is past: one whose CUDA the indexes still bring whole."""
-    if subject.program != "onnxruntime" or not all(row.package.endswith("-cu11") for row in rows):
+    toolkit = series(subject.host.cuda_toolkit or "")
+    if subject.program != "onnxruntime" or toolkit == "11" or not all(row.package.endswith("-cu11") for row in rows):
         return None
     change = Install(packages=(Package(name="onnxruntime-gpu", extras=("cuda", "cudnn")),), again=True)
     return Fix("Install the newest onnxruntime-gpu with its CUDA: this one was built for CUDA 11.", changes=(change,))

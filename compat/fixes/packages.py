@@ -17,7 +17,7 @@ from compat.joints import driver
 from compat.joints import python as wheel
 from compat.joints.verdict import FITS, Clash
 from compat.lazy import pattern
-from compat.reading.commands import requirements
+from compat.reading.commands import image_of, requirements
 from compat.rules.knowledge import is_version
 from compat.rules.stack import canonical, plain, platform_tag
 from compat.targets import kernels_for
@@ -65,7 +65,7 @@ def _for_intel(subject: Subject) -> Fix | None:
 
 def _with_code(name: str, subject: Subject) -> Fix | None:
     """A build of a framework with GPU code, by the resolver; of a Jetson's by NVIDIA."""
-    if not name or {"onnxruntime", "onnxruntime-gpu"} <= subject.packages.keys():
+    if not name or {"onnxruntime", "onnxruntime-gpu"} <= subject.packages.keys() or subject.by_amd:
         return None
     if subject.host.l4t or any(gpu.target in subject.matrix.families.integrated for gpu in subject.gpus):
         return _jetson(name, subject)
@@ -173,7 +173,8 @@ def _coded(subject: Subject) -> Fix | None:
     listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
     if number and listed and number not in listed:
         return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
-    if (fix := gpu_build(subject)) is not None or not number:
+    fix = gpu_build(subject) or _newer_image(subject)
+    if fix is not None or not number:
         return fix
     if last := _dropped(targets[0], subject):
         text = f"CUDA {last} is the last with code for {targets[0]}: take a toolkit and builds of that, or the CPU."
@@ -181,6 +182,14 @@ def _coded(subject: Subject) -> Fix | None:
     if extension or subject.framework_name() == "torch":
         return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
     return None
+
+
+def _newer_image(subject: Subject) -> Fix | None:
+    """Another image, where a container runs what has no code for the GPU and nothing tells its packages."""
+    image = subject.host.image or image_of(subject.case.commands)
+    if not image or subject.finding.code != "arch-too-new-for-build":
+        return None
+    return Fix(f"Take a newer image than {image}, whose builds have no code for this GPU.")
 
 
 def _unlisted(subject: Subject) -> Fix | None:

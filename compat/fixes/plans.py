@@ -196,7 +196,16 @@ def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Ch
     def again(one: Install) -> bool:
         return any(plain(have.get(package.name, "")) == plain(package.version) for package in one.packages)
 
-    return tuple(replace(one, again=again(one)) for one in installs(new))
+    return tuple(replace(one, again=again(one)) for one in installs([_everywhere(build, subject) for build in new]))
+
+
+def _everywhere(build: PlannedBuild, subject: Subject) -> PlannedBuild:
+    """A build by an index that names its CUDA, where the platform is unknown and elsewhere the default one has none."""
+    rows = subject.matrix.builds_of(build.name, plain(build.version)) if build.runtime.startswith("cuda") else ()
+    if subject.host.platform or build.index or not any(row.runtime == "cpu" and not row.index for row in rows):
+        return build
+    named = (row for row in rows if row.index and row.runtime == build.runtime)
+    return next((replace(build, version=row.full_version, index=subject.matrix.index_url(row)) for row in named), build)
 
 
 def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves: bool = False) -> bool:

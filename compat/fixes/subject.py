@@ -65,6 +65,11 @@ class Subject:
         return nvidia or amd or known
 
     @property
+    def by_amd(self) -> bool:
+        """Whether AMD's runtime has spoken, on a machine whose GPUs nobody names."""
+        return not self.gpus and any(item.signal.program in {"hip", "hsa", "rocminfo"} for item in self.case.signals)
+
+    @property
     def program(self) -> str:
         """The program whose message points to the finding; empty if none does."""
         heard = self.case.signals.pointing(self.finding.code)

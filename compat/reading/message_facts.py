@@ -78,7 +78,7 @@ _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "jax_cudnn": lambda text: {"builds": {"jax": {"cudnn": cudnn_version(text)}}},
     "paddle_kernels": lambda text: {"builds": {"paddlepaddle": {"kernels": tuple(map(_target, text.split()))}}},
     "kernels": lambda text: {"kernels": re.findall(r"(?:sm|compute)_\d{2,3}[af]?|gfx[0-9a-f]{3,4}", text)},
-    "library": lambda text: {"libraries": [Library(name=text.strip("'\"."))]},
+    **dict.fromkeys(("library", "dll"), lambda text: {"libraries": [Library(name=text.strip("'\"."))]}),
     "torch": lambda text: {"packages": {"torch": text}},
     "numpy": lambda text: {"packages": {"numpy": text}},
     "xformers_torch": lambda text: {"builds": {"xformers": {"torch": text}}},

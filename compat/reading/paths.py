@@ -50,6 +50,7 @@ _MARKS: Final = tuple(
     for fact, pattern, value in (
         ("platform", r"microsoft-standard(?:-WSL2)?\b|/usr/lib/wsl/|(?<![\w.:])/mnt/c/", "wsl2"),
         ("platform", r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+>)|\.cp3\d{1,2}-win", "windows"),
+        ("platform", r"(?<![\w/])[A-Za-z]:/(?:Program Files|Users|Windows)[ /]", "windows"),
         (
             "platform",
             r"(?<![\w.:])/Users/[\w.-]+/|(?<![\w.:])/opt/homebrew/|/Python\.framework/|-darwin\.so\b",

@@ -325,6 +325,65 @@ PASTED = {
         ),
         ("library-missing", "CUDA 11", "LD_LIBRARY_PATH"),
     ),
+    "a DLL that another one depends on": (
+        (
+            'FAIL : Error loading "E:\\app\\lib\\onnxruntime_providers_cuda.dll" which depends on "cublasLt64_12.dll" '
+            "which is missing. (Error 126)"
+        ),
+        ("library-missing", "CUDA 12, which brings cublasLt64_12.dll", "LD_LIBRARY_PATH"),
+    ),
+    "a library for one CUDA in Windows": (
+        (
+            "bin c:\\Users\\me\\envs\\py310\\lib\\site-packages\\bitsandbytes\\libbitsandbytes_cuda123.dll\n"
+            "CUDA SETUP: Required library version not found: libbitsandbytes_cuda123.dll. Maybe you need to compile it?"
+        ),
+        ("library-missing", "bitsandbytes", "ldconfig"),
+    ),
+    "Visual Studio without CUDA's rules": (
+        (
+            '-- Found CUDAToolkit: C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA/v11.8/include (found version "11.8")\n'
+            "CMake Error at CMakeDetermineCompilerId.cmake:503 (message):\nNo CUDA toolset found."
+        ),
+        ("toolkit-missing", "Visual Studio integration", "PATH"),
+    ),
+    "a folder of CUDA_HOME without nvcc": (
+        "FileNotFoundError: [Errno 2] No such file or directory: ':/usr/local/cuda-11.7/bin/nvcc'",
+        ("cuda-home-broken", "CUDA_HOME", "pip"),
+    ),
+    "what a Paddle without cuDNN was built for": (
+        "PreconditionNotMetError: Cannot load cudnn shared library.\n>>> print(paddle.__version__)\n2.5.0",
+        ("library-missing", "cuDNN 8, which paddlepaddle 2.5.0 was built for", "torch"),
+    ),
+    "a release of onnxruntime whose CUDA is past": (
+        (
+            "onnxruntime-gpu==1.16.3\nFAIL : Failed to load library libonnxruntime_providers_cuda.so with error: "
+            "libcublasLt.so.11: cannot open shared object file: No such file or directory"
+        ),
+        ("library-missing", "onnxruntime-gpu[cuda,cudnn]", "cu11"),
+    ),
+    "an image without code for the GPU": (
+        (
+            "$ docker run --gpus all llm/server:1\nRuntimeError: CUDA error: no kernel image is available for execution on "
+            "the device"
+        ),
+        ("arch-too-new-for-build", "newer image than llm/server:1", "TORCH_CUDA"),
+    ),
+    "nvidia-smi did not answer collect_env": (
+        (
+            "torch.cuda.is_available() is False\nCollecting environment information...\nPyTorch version: 2.5.1+cu124\n"
+            "CUDA used to build PyTorch: 12.4\nOS: Ubuntu 22.04.5 LTS (x86_64)\nIs CUDA available: False\n"
+            "GPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"
+        ),
+        ("no-driver", "driver", "rocm"),
+    ),
+    "a platform that nothing tells": (
+        "AssertionError: Torch not compiled with CUDA enabled\ntorch==2.9.1+cpu",
+        ("cpu-only-build", "torch==2.9.1+cu1", "torch==2.9.1 "),
+    ),
+    "the group that the user lacks": (
+        "$ rocminfo\nUnable to open /dev/kfd read-write: Permission denied\n$ groups\nme adm sudo video\n",
+        ("device-permission", "usermod -aG render $USER", "video"),
+    ),
 }
 
 
@@ -357,6 +416,11 @@ HEALTHY = {
     "a Mac's plain build, which names no CUDA": (
         "PyTorch version: 2.7.1\nCUDA used to build PyTorch: None\nOS: macOS 15.5 (arm64)\n"
         "Python version: 3.12.11 (64-bit runtime)\nIs CUDA available: False\n[pip3] torch==2.7.1\n"
+    ),
+    "collect_env on a machine without a GPU": (
+        "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\nOS: Ubuntu 22.04.5 LTS (x86_64)\n"
+        "Is CUDA available: False\nGPU models and configuration: Could not collect\n"
+        "Nvidia driver version: Could not collect\n[pip3] torch==2.5.1+cu124\n"
     ),
     "packages from the sources, each with its own commit": (
         "PyTorch version: 1.7.0a0+9ddd3df\nROCM used to build PyTorch: 3.7.20315\nOS: Ubuntu 18.04.4 LTS (x86_64)\n"

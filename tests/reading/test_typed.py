@@ -49,3 +49,17 @@ def test_a_command_beside_a_report_is_kept():
 )  # fmt: skip
 def test_a_command_names_its_image(command, image):
     assert image_of((command,)) == image
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("$ groups\nme adm sudo video\n", ("me", "adm", "sudo", "video")),
+        ("me@box:~$ groups me\nme : me adm render\n", ("me", "adm", "render")),
+        ("uid=1000(me) gid=1000(me) groups=1000(me),44(video)", ("me", "video")),
+        ("$ groups\nbash: groups: command not found\n", None),
+        ("which groups\nare there\n", None),
+    ],
+)
+def test_groups_are_read_as_they_are_printed(text, groups):
+    assert read(text).host.groups == groups

@@ -36,6 +36,8 @@ _PCI = re.compile(
     r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|"
     r"Display controller|Processing accelerators)(?: \[\d+\])?: (.*)"
 )
+_GROUPS_TYPED = re.compile(r".{0,80}[$#>] ?groups(?: [\w.$-]+)?\s*$")
+_GROUPS = re.compile(r"\s{0,4}(?:[\w.-]+ : )?([a-z_][\w.-]*(?: [a-z_][\w.-]*)+)\s*")
 _BRACKETS = re.compile(r"\[([^\[\]]{3,60})\](?: \[([0-9a-f]{4}:[0-9a-f]{4})\])?")
 _ID = re.compile(r"\[([0-9a-f]{4}:[0-9a-f]{4})\]")
 _IN_USE = re.compile(r"Kernel driver in use: ([\w-]+)")
@@ -119,6 +121,20 @@ def _groups(line: str) -> Iterator[Claim]:
         yield Claim("groups", tuple(re.findall(r"\(([\w.-]+)\)", found.group(1))))
 
 
+def _typed_groups(view: View) -> Iterator[Claim]:
+    """The groups below a typed ``groups``, which prints names alone, of another user behind that user's name."""
+    for index, line in view.lines("groups"):
+        below = next((text for _, text in view.span(index + 1, index + 2)), "")
+        if _GROUPS_TYPED.match(line) and (found := _GROUPS.fullmatch(below)):
+            yield from view.stamp(index + 1, [Claim("groups", tuple(found[1].split()))])
+
+
+def _beyond(view: View) -> Iterator[Claim]:
+    """What spans several lines."""
+    yield from _typed_groups(view)
+    yield from _controllers(view)
+
+
 def _ldd(line: str) -> Iterator[Claim]:
     """The C library by ``ldd --version``."""
     if found := re.search(r"\bldd \(.{0,60}\) (\d+\.\d+)", line):
@@ -187,6 +203,6 @@ PROGRAM: Final = Program(
         "L4T": said("l4t", r"\bL4T(?: Release)?:?\W{0,4}R?(\d{2}\.\d+(?:\.\d+)?)"),
         "etPack ": said("jetpack", r"\bJetPack (\d\.\d+(?:\.\d+)?)"),
     },
-    beyond=_controllers,
+    beyond=_beyond,
     alone=True,
 )

@@ -102,9 +102,11 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
 
 
 def _driver(pair: Pair) -> Iterator[Claim]:
-    """The driver as nvidia-smi told the script."""
+    """The driver as nvidia-smi told the script; what the script could not collect nvidia-smi did not answer."""
     if not values.empty(pair.value) and (version := values.dotted(pair.value)):
         yield Claim("driver", version)
+    elif pair.value.startswith("Could not collect"):
+        yield Claim("nvml", "no answer", weight=Weight.HINT)
 
 
 def _listed(line: str) -> Iterator[Claim]:

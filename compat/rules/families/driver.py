@@ -87,8 +87,8 @@ class NoDriver(Rule):
         """Driver packages of this distribution."""
         return remedies.install_driver(host, matrix)
 
-    def check(self, host: Host, signals: Hearing) -> Outcome:
-        """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers.
+    def check(self, host: Host, signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
+        """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers; or a CUDA build and nvidia-smi do not.
 
         A container whose host has a driver lacks something else, whatever its GPUs are.
         """
@@ -100,7 +100,7 @@ class NoDriver(Rule):
         if answers or signals.saying("driver-there"):
             return Fits(f"NVIDIA driver {host.driver} is loaded" if host.driver and not host.container else "")
         if not cards or host.container or host.l4t:
-            return Fits("") if host.container and host.driver else None
+            return Fits("") if host.container and host.driver else self._silent(host, signals, installed)
         if "smi-failed" in signals:
             return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))
         if host.absent("driver"):
@@ -108,6 +108,17 @@ class NoDriver(Rule):
             return Found(detail=f"{name} is there, but no NVIDIA driver is.", facts=("gpus", "driver"))
         blind = Found(detail="CUDA finds a GPU machine without a driver.", facts=("gpus",), confidence="likely")
         return blind if "found-no-driver" in signals else None
+
+    @staticmethod
+    def _silent(host: Host, signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
+        """A CUDA build that sees no GPU, where nvidia-smi did not answer collect_env either."""
+        item = next((one for one in installed if one.cuda), None)
+        if host.container or host.l4t or host.driver or host.nvml != "no answer" or not item:
+            return None
+        if not signals.saying("no-gpu-vague"):
+            return None
+        detail = f"{item.label} sees no GPU, and nvidia-smi did not answer collect_env."
+        return Found(detail=detail, facts=(item.fact, "nvml"), confidence="possible", severity="warning")
 
 
 class DriverStubLoaded(Rule):
