@@ -79,42 +79,26 @@ def axes_from(config: str) -> Axes:
     faults = [
         InputError(f"unknown key {key!r}", where=where, expected=", ".join(_KEYS)) for key in raw if key not in _KEYS
     ]
-    values: dict[str, Any] = {}
-    for key in _KEYS:
-        try:
-            values |= {key: _axis(key, raw[key], where)} if key in raw else {}
-        except InputError as fault:
-            faults.append(fault)
+    faults += [
+        InputError(f"{key} is {raw[key]!r}", where=where, expected="a text" if key == "driver" else "a list of texts")
+        for key in _KEYS
+        if key in raw and not _is_axis(key, raw[key])
+    ]
     if "frameworks" not in raw:
         faults.append(InputError("frameworks is missing", where=where, expected='frameworks = ["torch==2.9.1"]'))
     if faults:
         raise InputErrors(faults)
-    return Axes(**values)
+    sets = tuple((item,) if isinstance(item, str) else tuple(item) for item in raw["frameworks"])
+    return Axes(frameworks=sets).over(**{key: value for key, value in raw.items() if key != "frameworks"})
 
 
-def _axis(key: str, raw: Any, where: str) -> Any:
-    """One axis of the grid; a list in ``frameworks`` may hold several packages for one cell.
-
-    Raises:
-        InputError: naming the key, what it holds and what was expected.
-    """
-    fault = InputError(f"{key} is {raw!r}", where=where, expected="a text" if key == "driver" else "a list of texts")
+def _is_axis(key: str, value: Any) -> bool:
+    """Whether a value may be an axis; a list in ``frameworks`` may hold several packages for one cell."""
     if key == "driver":
-        if not isinstance(raw, str):
-            raise fault
-        return raw
-    if not isinstance(raw, list) or not raw:
-        raise fault
-    if key == "frameworks":
-        return tuple(_texts([item] if isinstance(item, str) else item, fault) for item in raw)
-    return _texts(raw, fault)
-
-
-def _texts(raw: Any, fault: InputError) -> tuple[str, ...]:
-    """A list of texts as a tuple; ``fault`` is raised for anything else, an empty list included."""
-    if not isinstance(raw, list) or not raw or not all(isinstance(item, str) for item in raw):
-        raise fault
-    return tuple(raw)
+        return isinstance(value, str)
+    if key == "frameworks" and isinstance(value, list):
+        return bool(value) and all(_is_axis("", [item] if isinstance(item, str) else item) for item in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
 def grid_of(axes: Axes, matrix: Matrix) -> Grid:
@@ -182,11 +166,7 @@ def _without_gpu(combination: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _targets(combinations: list[tuple[Any, ...]], driver: str) -> Iterator[tuple[tuple[str, ...], Target]]:
-    """Wishes with the machine of each combination; a CPU cell has no GPU and no driver.
-
-    Raises:
-        InputError: for a runtime that is none.
-    """
+    """Wishes with the machine of each combination; a CPU cell has no GPU and no driver."""
     for wishes, runtime, python, os, arch, gpu in combinations:
         kind = {"cu": "cuda"}.get(runtime.rstrip("0123456789."), runtime.rstrip("0123456789."))
         if kind not in {"", "cpu", "cuda", "rocm"}:

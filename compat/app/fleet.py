@@ -102,11 +102,7 @@ def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix, *, ima
 
 
 def _records(sources: Sequence[str]) -> Iterator[Node | Broken]:
-    """The records of all sources: files, the files of folders, standard input.
-
-    Raises:
-        InputError: for more than :data:`MOST`.
-    """
+    """The records of all sources, at most :data:`MOST`: files, the files of folders, standard input."""
     only_once(sources)
     count = 0
     for name in (file for source in sources for file in _files(source)):

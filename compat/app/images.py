@@ -87,8 +87,7 @@ def settings_from(table: Mapping[str, Any], where: str, options: Mapping[str, An
 def _configured(config: str) -> dict[str, Any]:
     """The table ``[tool.envcheck.image]``; empty where no file was named and none here has it.
 
-    Raises:
-        InputError: if it is no table, or the file that was named has none: its wishes would be lost in silence.
+    A file that was named and has none is refused: its wishes would be lost in silence.
     """
     where = config or PROJECT
     table = table_of("image", config)

@@ -128,11 +128,7 @@ def _ended(container: Any, timeout: float) -> Ended | None:
 
 
 def _refused(container: Any) -> tuple[Ended | None] | None:
-    """What became of a container that could not be started, in a tuple; ``None`` if it runs.
-
-    Raises:
-        CannotCheckError: if the fault is the engine's.
-    """
+    """What became of a container that could not be started, in a tuple; ``None`` if it runs."""
     from docker.errors import APIError
 
     try:
@@ -147,11 +143,7 @@ def _refused(container: Any) -> tuple[Ended | None] | None:
 
 
 def _waited(container: Any, timeout: float) -> int:
-    """The exit status; past the deadline the container is ended here.
-
-    Raises:
-        OSError: if the engine went away before.
-    """
+    """The exit status; past the deadline the container is ended here. An engine that goes away before is an OSError."""
     from docker.errors import APIError
 
     began = time.monotonic()
@@ -179,11 +171,7 @@ def _read(container: Any, status: int) -> Ended | None:
 
 
 def _remove(container: Any) -> None:
-    """Remove a container; one that is gone, or going by another hand, is as good.
-
-    Raises:
-        CannotCheckError: if it stays, with the command that removes it.
-    """
+    """Remove a container; one that is gone, or going by another hand, is as good."""
     from docker.errors import APIError
 
     container.client.api.timeout = _GRACE

@@ -91,12 +91,12 @@ def build_image(
         build_args: values of ``ARG``.
         secrets: secret id -> file on this machine, mounted for single steps.
         network: network of the ``RUN`` steps, ``host``.
-        sbom: attest a bill of materials; ``provenance`` likewise the build's origin.
-        provenance: see ``sbom``.
+        sbom: attest a bill of materials.
+        provenance: attest the build's origin.
         attestations: the same with their parameters, as ``docker buildx build --attest`` takes them: a scanner that a
             mirror holds (``type=sbom,generator=IMAGE``), more of the origin (``type=provenance,mode=max``).
-        cache_from: caches to import, as ``docker buildx build --cache-from`` takes them; ``cache_to`` to export.
-        cache_to: see ``cache_from``.
+        cache_from: caches to import, as ``docker buildx build`` takes them.
+        cache_to: caches to export.
         no_cache: build every step anew.
         hear: called with each line of progress.
         timeout: deadline in seconds.
@@ -142,11 +142,7 @@ def _scratch(docker: str) -> Iterator[dict[str, str]]:
 
 
 def _demand(tag: str, context: Path) -> None:
-    """Refuse what the engine would misread.
-
-    Raises:
-        InputError: for a tag that is none, or a context that is no folder.
-    """
+    """Refuse what the engine would misread: a tag that is none, or a context that is no folder."""
     if not _TAG.fullmatch(tag):
         raise InputError(f"{tag[:80]!r} is not an image name", where="--tag", expected="lower case, such as mine/app:1")
     if not context.is_dir():
@@ -171,11 +167,7 @@ def _patient(hear: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _built(outcome: Outcome, tag: str, seconds: float) -> Built:
-    """What came of a build.
-
-    Raises:
-        CannotCheckError: if no engine could be asked, which is no fault of the Dockerfile.
-    """
+    """What came of a build; that no engine could be asked is no fault of the Dockerfile, and refused."""
     text = outcome.out
     if outcome.code == 127:
         raise CannotCheckError(outcome.why)

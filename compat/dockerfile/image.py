@@ -119,11 +119,7 @@ def _facts(plan: Plan, base: BaseImage, settings: Settings, server: Server | Non
 
 
 def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
-    """What the distribution provides.
-
-    Raises:
-        InputError: if something is to be installed and nobody knows with what.
-    """
+    """What the distribution provides; refused where something is to be installed and nobody knows with what."""
     loose = system.loose(plan, base, settings)
     uses_uv = _uses_uv(plan, base, settings)
     needs_manager = bool(loose) or base.python_from == "distribution"

@@ -10,10 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import facts
-from compat.fleet.records import Node
+from compat.fleet.records import Node, each
 from compat.reading import devices, values
 from compat.reading.programs.kubernetes import stated
-from compat.survey import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,12 +35,7 @@ _TELLING: Final = (
 
 def nodes(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]:
     """The nodes of a list; what is no node is broken."""
-    for number, item in enumerate(document["items"]):
-        where = f"{place} items[{number}]"
-        try:
-            yield from node(item, name, where)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            yield Broken(where, f"not a node: {type(error).__name__} {error}"[:200])
+    return each(document, "items", place, lambda item, where: node(item, name, where))
 
 
 def node(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from compat.lazy import dataclass
 from compat.survey import Broken
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +43,15 @@ class Node:
 
 
 Record = Node | Broken
+
+
+def each(
+    document: Mapping[str, Any], key: str, place: str, read: Callable[[Any, str], Iterator[Record]]
+) -> Iterator[Record]:
+    """The nodes of a document's list by a reader of one entry and its place; what is no such entry is broken."""
+    for number, item in enumerate(document[key]):
+        where = f"{place} {key}[{number}]"
+        try:
+            yield from read(item, where)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            yield Broken(where, f"not a node: {type(error).__name__} {error}"[:200])

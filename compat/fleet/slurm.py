@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.fleet.records import Node
+from compat.fleet.records import Node, each
 from compat.reading import devices, values
 from compat.reading.systems import architecture
-from compat.survey import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,23 +25,19 @@ _RELEASE: Final = re.compile(r"Linux (\d+\.\d+\S{0,80})")
 
 def nodes(document: Mapping[str, Any], _name: str, place: str) -> Iterator[Record]:
     """The nodes of the list."""
-    for number, item in enumerate(document["nodes"]):
-        where = f"{place} nodes[{number}]"
-        try:
-            yield Node(name=item["name"], place=where, facts=_facts(item))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            yield Broken(where, f"not a node: {type(error).__name__} {error}"[:200])
+    return each(
+        document, "nodes", place, lambda item, where: iter([Node(name=item["name"], place=where, facts=_facts(item))])
+    )
 
 
 def groups(document: Mapping[str, Any], _name: str, place: str) -> Iterator[Record]:
     """The nodes of ``sinfo --json`` since 23.02: of each partition and state those that are alike."""
-    for number, item in enumerate(document["sinfo"]):
-        where = f"{place} sinfo[{number}]"
-        try:
-            facts = _facts({"gres": item["gres"]["total"]})
-            yield from (Node(name=name, place=where, facts=facts) for name in item["nodes"]["nodes"])
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            yield Broken(where, f"no group of nodes: {type(error).__name__} {error}"[:200])
+    return each(document, "sinfo", place, _group)
+
+
+def _group(item: Mapping[str, Any], place: str) -> Iterator[Record]:
+    facts = _facts({"gres": item["gres"]["total"]})
+    yield from (Node(name=name, place=place, facts=facts) for name in item["nodes"]["nodes"])
 
 
 def _facts(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,12 +49,9 @@ def _facts(item: Mapping[str, Any]) -> dict[str, Any]:
         found |= {claim.fact: claim.value for claim in values.kernel_claims(release[1])}
     gpus = _GRES.findall(item.get("gres") or "")
     if gpus and all(kind for kind, _ in gpus):
-        found["gpus"] = [{"name": _name(kind)} for kind, count in gpus for _ in range(min(int(count), devices.MOST))]
+        # NVML's autodetection writes a product's name in small letters, with underscores for blanks
+        named = [(kind.replace("_", " "), min(int(count), devices.MOST)) for kind, count in gpus]
+        found["gpus"] = [{"name": name} for name, count in named for _ in range(count)]
     elif not gpus and "gres" in item:
         found["gpus"] = []
     return found
-
-
-def _name(kind: str) -> str:
-    """A type as a product's name: NVML's autodetection writes it in small letters, with underscores for blanks."""
-    return kind.replace("_", " ")

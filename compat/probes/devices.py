@@ -21,6 +21,13 @@ REPEATS = 10
 class Interface:
     """A vendor's library; its return codes become :class:`Failed`.
 
+    Each vendor's adds what has no common form:
+
+    - ``text(result)``: what the library says of a return code.
+    - ``loaded()``: figures of its release and files, told before any device is touched.
+    - ``target(ordinal)``: what kernels for a device are compiled for; empty where that is not told.
+    - ``monitor(ordinal)``: the sensors of a device.
+
     Attributes:
         FINDINGS: return code -> the finding that it points to.
         NAMES: what is done -> the function that does it.
@@ -29,6 +36,7 @@ class Interface:
     FINDINGS = {}  # type: Dict[int, str]
     NAMES = {}  # type: Dict[str, str]
     lib = None  # type: Any
+    text = loaded = target = monitor = None  # type: Any
 
     def call(self, name: str, *args: Any) -> None:
         """Call a function; what it returns must be success.
@@ -45,10 +53,6 @@ class Interface:
             code = self.FINDINGS.get(result, "probe-failed")
             raise Failed(code, "%s returned %d (%s)" % (name, result, self.text(result)), result=result)
 
-    def text(self, result: int) -> str:
-        """What the library says of a result."""
-        raise NotImplementedError
-
     def number(self, name: str, *args: Any) -> int:
         """The int that a function writes through its first argument."""
         out = ctypes.c_int(0)
@@ -62,18 +66,6 @@ class Interface:
     def handle(self, ordinal: int) -> int:
         """What the library's functions take for a device."""
         return ordinal
-
-    def loaded(self) -> Dict[str, Any]:
-        """Release and files of the library, told before any device is touched."""
-        raise NotImplementedError
-
-    def target(self, ordinal: int) -> str:
-        """What kernels for a device are compiled for; empty where that is not told."""
-        raise NotImplementedError
-
-    def monitor(self, ordinal: int) -> Any:
-        """The sensors of a device."""
-        raise NotImplementedError
 
     def describe(self, ordinal: int) -> Dict[str, Any]:
         """Name, target and size of a device, as its driver states them."""

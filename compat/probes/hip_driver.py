@@ -209,9 +209,6 @@ def _compiler(hip: Interface) -> Any:
     """hipRTC: a library of its own, or in older releases a part of libamdhip64 (both export ``hiprtc.h``'s functions).
 
     Beside the runtime that is in use before anywhere else: two releases in one process share symbols, and crash.
-
-    Raises:
-        Skipped: if it is not installed.
     """
     beside = [os.path.join(os.path.dirname(path), "libhiprtc.so*") for path in loaded().get("libamdhip64", [])]
     try:
@@ -223,12 +220,7 @@ def _compiler(hip: Interface) -> Any:
 
 
 def _compile(hip: Interface, ordinal: int) -> Any:
-    """The kernel's code object for the device's effective target; without one, hipRTC takes the current device's.
-
-    Raises:
-        Skipped: if hipRTC is not installed.
-        Failed: if the compiler does not know the target, or refuses the source, with its log.
-    """
+    """The kernel's code object for the device's effective target; without one, hipRTC takes the current device's."""
     compiler, wanted = _compiler(hip), override(ordinal) or hip.target(ordinal)
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     compiler.hiprtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"mix.hip", 0, None, None)

@@ -4,6 +4,7 @@ import ctypes
 import importlib
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, Callable, Dict, List, Tuple
 
 from bench import monitor_of
@@ -159,14 +160,9 @@ def _products(seconds: float) -> Dict[str, Any]:
         return all(torch.equal(have, want) for have, want in zip(got, first))
 
     before = [watch.read() for watch in watches]
-    samplers = [Sampler(watch) for watch in watches]
-    for sampler in samplers:
-        sampler.__enter__()
-    try:
+    with ExitStack() as together:
+        samplers = [together.enter_context(Sampler(watch)) for watch in watches]
         done = _rounds(work, right_everywhere, seconds, PRODUCTS)
-    finally:
-        for sampler in samplers:
-            sampler.__exit__()
     worst = _worst(before, [sampler.figures() for sampler in samplers])
     return dict(_concluded(done, *worst), devices=places, size=size, elements=str(kind).partition(".")[2])
 

@@ -199,11 +199,7 @@ class _Registry:
         return request
 
     def _ask(self, url: str, headers: Mapping[str, str], **more: Any) -> Any:
-        """One request, without its redirects.
-
-        Raises:
-            CannotCheckError: if nobody answers.
-        """
+        """One request, without its redirects; refused if nobody answers."""
         import requests
 
         given = {"Accept-Encoding": "identity", **headers}
@@ -214,11 +210,7 @@ class _Registry:
             raise CannotCheckError(why) from None
 
     def _token(self, challenge: str) -> str:
-        """The header that a challenge asks for: the login itself, or a token from the server that it names.
-
-        Raises:
-            CannotCheckError: if it wants a login and none is known, or names a server that none may be sent to.
-        """
+        """The header that a challenge asks for: the login itself, or a token from the server that it names."""
         from requests import Request
         from requests.auth import HTTPBasicAuth
         from requests.utils import parse_dict_header
@@ -239,11 +231,7 @@ class _Registry:
         return f"Bearer {found.get('token') or found.get('access_token') or ''}"
 
     def _demand_tls(self, url: str) -> None:
-        """Refuse to be led to an address without TLS, except by a registry that has none itself.
-
-        Raises:
-            CannotCheckError: if an address has none.
-        """
+        """Refuse to be led to an address without TLS, except by a registry that has none itself."""
         if not url.startswith(("https://", self._base + "/")):
             raise CannotCheckError(f"{self._where.host} leads to an address without TLS")
 
@@ -277,12 +265,7 @@ class _Until:
 
 
 def _bounded(answer: Any, most: int, where: Reference) -> bytes:
-    """A document as a whole.
-
-    Raises:
-        InputError: if it is longer than documents are.
-        CannotCheckError: if it does not come.
-    """
+    """A document as a whole; refused if it is longer than documents are, or does not come."""
     until, body = _Until(), b""
     try:
         while part := until.part(answer, most + 1 - len(body)):
@@ -347,11 +330,7 @@ class _Blob(Stream):
 
 
 def _object(body: bytes, where: Reference) -> Mapping[str, Any]:
-    """A JSON object.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """A JSON object; anything else is refused."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -362,11 +341,7 @@ def _object(body: bytes, where: Reference) -> Mapping[str, Any]:
 
 
 def _checked(part: Mapping[str, Any], where: Reference) -> str:
-    """The digest of a part.
-
-    Raises:
-        InputError: if it is none that can be checked.
-    """
+    """The digest of a part; one that cannot be checked is refused."""
     digest = str(part.get("digest"))
     if not re.fullmatch(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", digest):
         raise InputError("the registry names a part without a digest", where=_told(where))

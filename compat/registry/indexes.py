@@ -123,12 +123,7 @@ def _listed(body: bytes) -> list[tuple[str, bool]]:
 
 
 def _get(page: str) -> tuple[str, bytes]:
-    """Content type and body of a page, of which no more is read than the largest has.
-
-    Raises:
-        InputError: if the index answers that it has none.
-        CannotCheckError: if it does not answer.
-    """
+    """Content type and body of a page, of which no more is read than the largest has; no answer is refused."""
     import requests
 
     try:

@@ -49,11 +49,7 @@ def _config() -> Any:
 
 
 def _helped(helper: str, name: str) -> tuple[str, str] | None:
-    """What a helper keeps; ``None`` where it keeps none for that registry.
-
-    Raises:
-        CannotCheckError: if it is not there, or fails.
-    """
+    """What a helper keeps; ``None`` where it keeps none for that registry, an error where it is missing or fails."""
     program = which(f"docker-credential-{helper}") if re.fullmatch(r"[\w.\-]{1,100}", helper) else ""
     if not program:
         raise CannotCheckError(f"docker-credential-{helper[:40]}, which keeps your logins, is not on PATH")

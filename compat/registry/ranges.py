@@ -110,12 +110,7 @@ class Remote:
             self._spool.close()
 
     def _take(self, number: int) -> None:
-        """Wait for a block, or ask for it; one that did not come whole is asked for once more.
-
-        Raises:
-            InputError: if the server refuses it.
-            CannotCheckError: if the server can no longer be reached.
-        """
+        """Wait for a block, or ask for it; one that did not come whole is asked for once more."""
         for tries in range(_TRIES + 1):
             with self._arrived:
                 self._arrived.wait_for(lambda: number not in self._coming)
