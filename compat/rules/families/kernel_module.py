@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-import compat.reading.commands as told
+import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
 from compat.changes import Command, Container, Example, System
 from compat.findings import Fix
 from compat.rules.families.rocm import amd_cards
-from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.rule import Fits, Found, Outcome, Rule, told
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
-    from compat.rules.stack import Installed
+    from compat.rules.case import Case
 
 
 class DriverVfioBound(Rule):
@@ -37,9 +37,8 @@ class DriverVfioBound(Rule):
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """A GPU is bound to vfio-pci."""
-        held = next(
-            (gpu for gpu in gpus if gpu.driver == "vfio-pci" and gpu.vendor in {"nvidia", "amd", "intel"}), None
-        )
+        passed = (gpu for gpu in gpus if gpu.driver == "vfio-pci")
+        held = next((gpu for gpu in passed if gpu.vendor in {"nvidia", "amd", "intel"}), None)
         return Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.") if held else None
 
 
@@ -68,12 +67,12 @@ class DriverNouveauBound(Rule):
         held = next((gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver in {"nouveau", "nova_core"}), None)
         if held is None or host.driver:
             return None
-        detail = f"{held.name or held.pci or 'The GPU'} is held by {held.driver}."
-        fix = None
-        if host.absent("driver_library") and not host.driver_packages:  # without nouveau nothing would drive it
-            why = "Install the NVIDIA driver, whose package blacklists nouveau."
-            fix = partial(remedies.install_driver, why=why)
-        return Found(detail=detail, fix=fix)
+        alone = host.absent("driver_library") and not host.driver_packages  # without nouveau nothing would drive it
+        why = "Install the NVIDIA driver, whose package blacklists nouveau."
+        return Found(
+            detail=f"{held.name or held.pci or 'The GPU'} is held by {held.driver}.",
+            fix=partial(remedies.install_driver, why=why) if alone else None,
+        )
 
 
 class DriverSecureBootUnsigned(Rule):
@@ -97,15 +96,9 @@ class DriverSecureBootUnsigned(Rule):
         """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
         installed = host.driver_packages or host.driver_library
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia"]
-        if (
-            not secure_boot
-            or not cards
-            or "nvidia" in modules
-            or "nouveau" in modules
-            or not installed
-            or host.container
-            or host.absent("module_file")  # what was never built cannot be refused
-        ):
+        if not secure_boot or not cards or not installed or {"nvidia", "nouveau"} & {*modules}:
+            return None
+        if host.container or host.absent("module_file"):  # what was never built cannot be refused
             return None
         return Found(
             detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
@@ -130,6 +123,14 @@ class DriverModuleNotLoaded(Rule):
     requires = ("driver-nouveau-bound", "driver-secure-boot-unsigned", "container-no-gpu", "no-driver")
     asks = ("kernel",)
     changes = (Command("sudo modprobe nvidia", "host"), System("module-rebuild"))
+    # A module that was built needs loading only; one that was not must be built first.
+    _LOAD: Final = Fix(
+        "Load the module; the kernel log tells why it is not loaded at start.",
+        changes=(Command("sudo modprobe nvidia", "host"), Command("sudo dmesg | grep -iE 'nvidia|nvrm'", "linux")),
+    )
+    _BUILD: Final = Fix(
+        "Install the headers of this kernel and build the module for it.", changes=(System("module-rebuild"),)
+    )
 
     def check(self, host: Host, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
         """Libcuda can be loaded, an NVIDIA GPU is on the bus, and the module nvidia is not in the kernel."""
@@ -140,25 +141,8 @@ class DriverModuleNotLoaded(Rule):
         return Found(
             detail=f"Libraries of driver {driver_library} are there, the kernel module is not loaded{built}.",
             facts=("driver_library", "modules", "module_file"),
-            fix=self._fix(host.module_file, none=host.absent("module_file")),
+            fix=self._LOAD if host.module_file else self._BUILD if host.absent("module_file") else None,
         )
-
-    @staticmethod
-    def _fix(module_file: str | None, *, none: bool) -> Fix:
-        """A module that was built needs loading only; one that was not must be built first."""
-        if module_file:
-            return Fix(
-                "Load the module; the kernel log tells why it is not loaded at start.",
-                changes=(
-                    Command("sudo modprobe nvidia", "host"),
-                    Command("sudo dmesg | grep -iE 'nvidia|nvrm'", "linux"),
-                ),
-            )
-        if none:
-            return Fix(
-                "Install the headers of this kernel and build the module for it.", changes=(System("module-rebuild"),)
-            )
-        return DriverModuleNotLoaded.remedy()
 
 
 class DriverGspInitFailed(Rule):
@@ -235,57 +219,48 @@ class DevicePermission(Rule):
         ),
     )
 
-    def check(
-        self, host: Host, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
-    ) -> Outcome:
+    def check(self, case: Case, host: Host) -> Outcome:
         """A device node exists, and opening it is refused."""
         if host.device_nodes_denied is None:
-            apart = bool(host.container) or "render" in (host.groups or ())
-            return self._without_group(commands, signals) or (
-                None if apart else self._suspected(named(installed, "torch"), host.gpus or (), signals)
-            )
+            return self._without_group(case) or self._suspected(case)
         denied = [node for node in host.device_nodes_denied if not re.search(r"/dev/dri/card", node)]
         if host.container and host.selinux == "enforcing" and host.user_id == 0:
             return None  # no group helps root: it is SELinux that says no
         if not denied:
             return Fits("the GPU device nodes may be opened") if host.device_nodes else None
         owner = (host.device_groups or {}).get(denied[0], "render")
-        fix = Fix(
-            f"Join the group {owner} and log in again.", changes=(Command(f"sudo usermod -aG {owner} $USER", "host"),)
-        )
+        join = Command(f"sudo usermod -aG {owner} $USER", "host")
+        fix = Fix(f"Join the group {owner} and log in again.", changes=(join,))
         if host.container:
-            fix = Fix(
-                "Pass the group of the node into the container.",
-                changes=(Container(f"--group-add $(stat -c %g {denied[0]})", where="linux"),),
-            )
+            group = Container(f"--group-add $(stat -c %g {denied[0]})", where="linux")
+            fix = Fix("Pass the group of the node into the container.", changes=(group,))
         return Found(
             detail=f"{', '.join(denied[:3])} may not be opened.",
-            facts=("device_nodes_denied", "device_groups") if host.device_groups else ("device_nodes_denied",),
+            facts=told(device_nodes_denied=True, device_groups=host.device_groups),
             fix=fix,
         )
 
     @staticmethod
-    def _without_group(commands: tuple[str, ...], signals: Hearing) -> Outcome:
+    def _without_group(case: Case) -> Outcome:
         """A container with AMD's nodes and without their group, in which a program sees no GPU."""
-        if not signals.saying("no-access") or not told.lacks_group(commands):
+        if not case.signals.saying("no-access") or not commanded.lacks_group(case.commands):
             return None
+        nodes = Container("--device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd)", where="linux")
         return Found(
             detail="The container gets AMD's device nodes, but not the group render that owns them.",
-            facts=(),
             confidence="likely",
             severity="warning",
-            fix=Fix(
-                "Pass the numeric id of the nodes' group into the container.",
-                changes=(
-                    Container("--device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd)", where="linux"),
-                ),
-            ),
+            fix=Fix("Pass the numeric id of the nodes' group into the container.", changes=(nodes,)),
         )
 
     @staticmethod
-    def _suspected(torch: Installed | None, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+    def _suspected(case: Case) -> Outcome:
         """A ROCm build on its own kernel that sees no GPU without a word: mostly a group is what was forgotten."""
-        if not torch or not torch.rocm or not amd_cards(gpus) or "torch-no-gpu-generic" not in signals:
+        torch, host = named(case.installed, "torch"), case.host
+        apart = bool(host.container) or "render" in (host.groups or ())
+        if apart or not torch or not torch.rocm or not amd_cards(host.gpus or ()):
+            return None
+        if "torch-no-gpu-generic" not in case.signals:
             return None
         return Found(
             detail=f"{torch.label} sees no GPU; mostly the user is not in the groups render and video.",

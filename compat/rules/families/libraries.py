@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
-_DRIVER: Final = {"nvml", "cuda_init"}
-
-
-_DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix")
+# What the driver brings itself, and TensorRT, which is optional and which TensorFlow names on every start.
+_NOT_NEEDED: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix", "libnvinfer")
 
 
 def _was_loaded(signals: Hearing) -> bool:
@@ -51,44 +49,29 @@ class LibraryMissing(Rule):
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """The loader finds no file for a library that the framework links to or opens at run time."""
-        missing = [
-            item
-            for item in host.libraries or ()
-            if not item.path and not item.version and not item.name.startswith(_DRIVER_PARTS)
-        ]
-        missing = [item for item in missing if not self._benign(item.name)]
-        if not missing and _was_loaded(signals):
+        absent = (item for item in host.libraries or () if not item.path and not item.version)
+        missing = next((item.name for item in absent if not item.name.startswith(_NOT_NEEDED)), "")
+        if missing:
+            other = self._other_major(missing, host)
+            return Found(detail=f"{missing} cannot be found.{other}", facts=("libraries",))
+        if _was_loaded(signals):
             return None
-        if not missing:
-            wrong = self._system(host, matrix, told=bool(signals.pointing("library-missing")))
-            loaded = (
-                host.libraries and not signals.harmful and not host.driver_faults and not _DRIVER & set(host.hung or ())
-            )
-            return wrong or (Fits("the libraries that were looked for can be loaded") if loaded else None)
-        first = missing[0]
-        other = self._other_major(first.name, host)
-        return Found(detail=f"{first.name} cannot be found.{other}", facts=("libraries",))
+        if wrong := self._system(host, matrix, told=bool(signals.pointing("library-missing"))):
+            return wrong
+        silent = host.driver_faults or {"nvml", "cuda_init"} & set(host.hung or ())
+        loaded = host.libraries and not signals.harmful and not silent
+        return Fits("the libraries that were looked for can be loaded") if loaded else None
 
     @staticmethod
     def _system(host: Host, matrix: Matrix, *, told: bool) -> Outcome:
         """A build that takes CUDA from the system, where the system has another (its file names hold the major)."""
-        for item in installed(host, matrix):
-            wants = {
-                found[1]: found[2]
-                for part in (item.row.system if item.row else ())
-                if (found := re.fullmatch(r"([a-z]+)([\d.]+)", part))
-            }
-            for name, have, fact in (
-                ("cuda", host.cuda_toolkit, "cuda_toolkit"),
-                ("cudnn", found_cudnn(host), "cudnn"),
-            ):
-                want = wants.get(name, "")
-                if (
-                    not is_version(want)
-                    or not is_version(have)
-                    or not host.packages
-                    or (item.inferred and host.platform == "windows" and not told)
-                ):
+        there = {"cuda": (host.cuda_toolkit, "cuda_toolkit"), "cudnn": (found_cudnn(host), "cudnn")}
+        for item in installed(host, matrix) if host.packages else ():
+            guessed = item.inferred and host.platform == "windows" and not told
+            parts = (re.fullmatch(r"(cuda|cudnn)([\d.]+)", part) for part in (item.row.system if item.row else ()))
+            for name, want in (found.groups() for found in parts if found and not guessed):
+                have, fact = there[name]
+                if not is_version(want) or not is_version(have):
                     continue
                 digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1
                 if versions.release(have)[:digits] != versions.release(want)[:digits]:
@@ -100,10 +83,6 @@ class LibraryMissing(Rule):
                         confidence="likely",
                     )
         return None
-
-    @staticmethod
-    def _benign(name: str) -> bool:
-        return name.startswith("libnvinfer")  # TensorRT is optional; TensorFlow names it on every start
 
     @staticmethod
     def _other_major(name: str, host: Host) -> str:
@@ -140,11 +119,8 @@ class LibraryMismatch(Rule):
 
         It is of another major, or older than what the framework was built with.
         """
-        shadow = (
-            " LD_LIBRARY_PATH names CUDA folders."
-            if re.search(r"cuda|cudnn", (host.env or {}).get("LD_LIBRARY_PATH", ""), re.IGNORECASE)
-            else ""
-        )
+        path = (host.env or {}).get("LD_LIBRARY_PATH", "").lower()
+        shadow = " LD_LIBRARY_PATH names CUDA folders." if "cuda" in path or "cudnn" in path else ""
         have = found_cudnn(host)
         told = signals.value("cudnn_want") or signals.value("torch_cudnn") or signals.value("jax_cudnn")
         if told and have:
@@ -196,13 +172,12 @@ class LibraryMismatch(Rule):
     def _nccl(host: Host, signals: Hearing) -> Outcome:
         """A symbol that NCCL or nvJitLink lacks, with the package that brings the old copy where it is installed."""
         heard = signals.get("nccl-symbol", "nvjitlink")
-        wanted = "nccl" if heard and heard.signal.signal == "nccl-symbol" else "nvjitlink"
-        for part, version in packages_of(host).items() if heard else ():
-            if heard and wanted in part:
-                return Found(
-                    detail=f"{heard.signal.meaning} {part} {version} is installed.", facts=(f"packages.{part}",)
-                )
-        return None
+        if heard is None:
+            return None
+        wanted = "nccl" if heard.signal.signal == "nccl-symbol" else "nvjitlink"
+        part = next((name for name in packages_of(host) if wanted in name), "")
+        detail = f"{heard.signal.meaning} {part} {packages_of(host).get(part)} is installed."
+        return Found(detail=detail, facts=(f"packages.{part}",)) if part else None
 
 
 def _older_sibling(have: str, built: str) -> bool:
@@ -236,12 +211,8 @@ class LdLibraryPathShadow(Rule):
     area = "libraries"
     vendors = ("nvidia",)
     requires = (
-        "library-mismatch",
-        "library-missing",
-        "jax-plugin-init-failed",
-        "frameworks-conflict",
-        "driver-stub-loaded",
-    )
+        "library-mismatch", "library-missing", "jax-plugin-init-failed", "frameworks-conflict", "driver-stub-loaded"
+    )  # fmt: skip
     changes = (Variable("LD_LIBRARY_PATH"),)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...], signals: Hearing) -> Outcome:
@@ -250,9 +221,8 @@ class LdLibraryPathShadow(Rule):
         A toolkit of the same major serves as well: without a fault it is advice.
         """
         path = env.get("LD_LIBRARY_PATH", "")
-        folders = [
-            part for part in path.split(":") if re.search(r"/cuda(?:[-/]|$)|cudnn|nccl", part) and "compat" not in part
-        ]
+        named = (part for part in path.split(":") if "compat" not in part)
+        folders = [part for part in named if re.search(r"/cuda(?:[-/]|$)|cudnn|nccl", part)]
         bundled = [item for item in installed if item.cuda and item.row and item.row.cuda_from in {"wheel", "packages"}]
         if not folders or not bundled:
             return None
@@ -285,10 +255,8 @@ class NcclVersionMixed(Rule):
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """libnccl.so.2 of more than one version can be loaded in one environment."""
-        found = sorted(
-            {item.version for item in libraries if item.name.startswith(("libnccl", "librccl")) and item.version}
-        )
-        return Found(detail=f"NCCL {' and '.join(found)} can be loaded.") if len(found) > 1 else None
+        found = {item.version for item in libraries if item.name.startswith(("libnccl", "librccl")) and item.version}
+        return Found(detail=f"NCCL {' and '.join(sorted(found))} can be loaded.") if len(found) > 1 else None
 
 
 class LibraryKnownBad(Rule):
