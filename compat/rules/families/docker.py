@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
 
 
+_DOCKER: Final = (
+    Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
+    Command("sudo systemctl restart docker", "linux"),
+)
+
+
+_CDI: Final = Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux")
+
+
 class DockerMissing(Rule):
     """No container engine is found.
 
@@ -71,10 +80,8 @@ class DockerPermission(Rule):
         """The daemon's socket exists and refuses this user."""
         if engine_status != "denied":
             return None
-        return Found(
-            detail="The engine's socket refuses this user.",
-            severity="error" if "docker-socket-denied" in signals else None,
-        )
+        severe = "docker-socket-denied" in signals
+        return Found(detail="The engine's socket refuses this user.", severity="error" if severe else None)
 
 
 class DockerSnap(Rule):
@@ -112,23 +119,16 @@ class DockerRootless(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("cdi_devices",)
-    changes = (
-        Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux"),
-        Container("--device nvidia.com/gpu=all"),
-    )
+    changes = (_CDI, Container("--device nvidia.com/gpu=all"))
 
     def check(self, host: Host, engine_flavour: str) -> Outcome:
         """The engine runs without root, and no CDI specification names a GPU."""
-        if (
-            engine_flavour != "rootless"
-            or host.cdi_devices
-            or (host.toolkit_config or {}).get("nvidia-container-cli.no-cgroups") == "true"
-            or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ())
-        ):
+        told_so = (host.toolkit_config or {}).get("nvidia-container-cli.no-cgroups") == "true"
+        nvidia = any(gpu.vendor == "nvidia" for gpu in host.gpus or ())
+        if engine_flavour != "rootless" or host.cdi_devices or told_so or not nvidia:
             return None
-        return Found(
-            detail="The engine is rootless and no CDI device is known.", facts=("engine_flavour", "cdi_devices")
-        )
+        detail = "The engine is rootless and no CDI device is known."
+        return Found(detail=detail, facts=("engine_flavour", "cdi_devices"))
 
 
 class K8sNoGpuResource(Rule):
@@ -151,20 +151,6 @@ class K8sNoGpuResource(Rule):
         if container != "kubernetes" or nodes:
             return None
         return Found(detail="No GPU device node is in this pod.", severity="error" if signals.harmful else None)
-
-
-_DOCKER: Final = (
-    Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
-    Command("sudo systemctl restart docker", "linux"),
-)
-
-
-_PODMAN: Final = (Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux"),)
-
-
-def _configure(engine: str) -> tuple[Command, ...]:
-    """How the engine that is here learns of GPUs: Docker has a runtime for it, Podman reads CDI specifications."""
-    return _PODMAN if engine.startswith("podman") else _DOCKER
 
 
 class ContainerMixedInjection(Rule):
@@ -233,17 +219,15 @@ class CdiSpecStale(Rule):
     severity = "warning"
     vendors = ("nvidia",)
     asks = ("cdi_devices",)
-    changes = (Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux"),)
+    changes = (_CDI,)
 
     def check(self, cdi_driver: str, driver: str, signals: Hearing) -> Outcome:
         """The driver version in the specification is not the one that is loaded."""
         if cdi_driver == driver:
             return Fits("the CDI specification is of the loaded driver")
-        told = "cdi-unresolvable" in signals
-        return Found(
-            detail=f"The specification is for driver {cdi_driver}; {driver} is loaded.",
-            severity="error" if told else None,
-        )
+        severe = "cdi-unresolvable" in signals
+        detail = f"The specification is for driver {cdi_driver}; {driver} is loaded."
+        return Found(detail=detail, severity="error" if severe else None)
 
 
 class ContainerCliLdcache(Rule):
@@ -270,11 +254,8 @@ class ContainerCliLdcache(Rule):
         missing = (host.toolkit_config or {}).get("missing", "")
         if not missing:
             return None
-        return Found(
-            detail=f"The toolkit is told to start {missing}, which is not there.",
-            facts=("toolkit_config",),
-            severity="warning",
-        )
+        detail = f"The toolkit is told to start {missing}, which is not there."
+        return Found(detail=detail, facts=("toolkit_config",), severity="warning")
 
 
 class DockerNoGpuRuntime(Rule):
@@ -302,10 +283,12 @@ class DockerNoGpuRuntime(Rule):
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
         if not host.absent("gpu_runtime") or not cards or host.container or host.engine_status not in {None, "running"}:
             return None
+        # Docker has a runtime for GPUs, Podman reads CDI specifications
+        configure = (_CDI,) if engine.startswith("podman") else _DOCKER
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
             facts=("engine", "gpu_runtime"),
-            fix=self.remedy(System("container-toolkit"), *_configure(engine)),
+            fix=self.remedy(System("container-toolkit"), *configure),
         )
 
 
@@ -334,8 +317,5 @@ class ContainerVisibleDevicesUnprivileged(Rule):
             return Found(detail=heard.signal.meaning, severity="error")
         if (host.toolkit_config or {}).get(self._SETTING) != "false":
             return None
-        return Found(
-            detail="Containers without privileges cannot ask for GPUs by variable here.",
-            facts=("toolkit_config",),
-            severity="info",
-        )
+        detail = "Containers without privileges cannot ask for GPUs by variable here."
+        return Found(detail=detail, facts=("toolkit_config",), severity="info")

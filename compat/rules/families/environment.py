@@ -30,25 +30,17 @@ class CudaEnvHarmful(Rule):
     severity = "warning"
     area = "env"
     _FLAGS: Final = (
-        "CUDA_LAUNCH_BLOCKING",
-        "HIP_LAUNCH_BLOCKING",
-        "AMD_SERIALIZE_KERNEL",
-        "CUDA_DEVICE_WAITS_ON_EXCEPTION",
+        "CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "CUDA_DEVICE_WAITS_ON_EXCEPTION",
         "CUDA_ENABLE_COREDUMP_ON_EXCEPTION",
-    )
+    )  # fmt: skip
     _PATHS: Final = (
-        "CUDA_INJECTION64_PATH",
-        "NSIGHT_CUDA_DEBUGGER",
-        "CUDA_PROFILE",
-        "COMPUTE_PROFILE",
-        "OPENCL_PROFILE",
-    )
+        "CUDA_INJECTION64_PATH", "NSIGHT_CUDA_DEBUGGER", "CUDA_PROFILE", "COMPUTE_PROFILE", "OPENCL_PROFILE"
+    )  # fmt: skip
 
     def check(self, env: Mapping[str, str]) -> Outcome:
         """A variable meant for debugging CUDA or HIP is set."""
-        on = [name for name in self._FLAGS if env.get(name, "0") not in {"", "0"}] + [
-            name for name in self._PATHS if env.get(name)
-        ]
+        on = [name for name in self._FLAGS if env.get(name, "0") not in {"", "0"}]
+        on += [name for name in self._PATHS if env.get(name)]
         if not on:
             return None
         return Found(
@@ -79,11 +71,8 @@ class XlaFlagsInvalid(Rule):
         name = next((name for name in ("XLA_FLAGS", "TF_XLA_FLAGS") if env.get(name)), "")
         named = _DATA_DIR.search(env.get("XLA_FLAGS", ""))
         folder = named[1].rstrip("/") if named else ""
-        if (
-            folder
-            and host.cuda_toolkits is not None
-            and folder not in {known.rstrip("/") for known in host.cuda_toolkits}
-        ):
+        known = host.cuda_toolkits
+        if folder and known is not None and folder not in {one.rstrip("/") for one in known}:
             return Found(
                 detail=f"XLA_FLAGS names {folder}, where no CUDA toolkit was found.",
                 facts=("env.XLA_FLAGS", "cuda_toolkits"),
@@ -113,12 +102,10 @@ class BnbCudaOverride(Rule):
         value = env.get("BNB_CUDA_VERSION", "")
         torch = named(installed, "torch")
         own = torch.cuda.partition(".")[0] if torch else ""
-        if not value or not own or value[:2] == own:
+        if not torch or not value or not own or value[:2] == own:
             return None
-        return Found(
-            detail=f"BNB_CUDA_VERSION is {value}, torch is built with CUDA {torch.cuda if torch else ''}.",
-            facts=("env.BNB_CUDA_VERSION",),
-        )
+        detail = f"BNB_CUDA_VERSION is {value}, torch is built with CUDA {torch.cuda}."
+        return Found(detail=detail, facts=("env.BNB_CUDA_VERSION",))
 
 
 class JaxPlatformsMismatch(Rule):
@@ -152,12 +139,8 @@ class JaxPlatformsMismatch(Rule):
 
 
 _MASKS: Final = (
-    "CUDA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK",
-    "GPU_DEVICE_ORDINAL",
-)
+    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "GPU_DEVICE_ORDINAL"
+)  # fmt: skip
 
 
 class DevicesHidden(Rule):
@@ -186,16 +169,10 @@ class DevicesHidden(Rule):
             why = self._hides(value, len(host.gpus) if host.gpus else None)
             if why and (host.gpus or signals.harmful):
                 return Found(detail=f"{name} is {value!r}, which {why}.", facts=(f"env.{name}",), fix=fix)
-            if value and (
-                signals.get("invalid-ordinal")
-                or (not value.startswith("0") and signals.saying("no-gpu-seen", "no-gpu-vague"))
-            ):
-                return Found(
-                    detail=f"{name} is {value!r}, and no GPU is seen.",
-                    facts=(f"env.{name}",),
-                    fix=fix,
-                    confidence="likely",
-                )
+            blind = not value.startswith("0") and signals.saying("no-gpu-seen", "no-gpu-vague")
+            if value and (blind or signals.get("invalid-ordinal")):
+                detail = f"{name} is {value!r}, and no GPU is seen."
+                return Found(detail=detail, facts=(f"env.{name}",), fix=fix, confidence="likely")
         return Fits("")
 
     @staticmethod

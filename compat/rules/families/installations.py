@@ -6,25 +6,22 @@ import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-import compat.reading.commands as told
+import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
 from compat.changes import Command, Example, Uninstall, Variable, install
 from compat.findings import Fix
 from compat.joints.packages import apart
 from compat.rules.knowledge import cite
-from compat.rules.rule import Found, Outcome, Rule
-from compat.rules.stack import has_no_device, installed, named
+from compat.rules.rule import Found, Outcome, Rule, told
+from compat.rules.stack import has_no_device, named, plain
 from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu, Host
-    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
-    from compat.rules.together import Pair
 
 
 class NoGpuHere(Rule):
@@ -43,41 +40,29 @@ class NoGpuHere(Rule):
     severity = "warning"
     requires = ("container-no-gpu", "container-visible-devices", "devices-hidden", "wsl-no-gpu-device")
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, case: Case, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
         """No GPU is there by the facts, and a build for one is installed or a program looked for one."""
         if gpus:
             return None
-        built = next((item for item in installed(host, matrix) if _wants_gpu(item)), None)
-        heard = signals.saying("no-gpu-seen", "no-gpu-vague")
+        gpu_builds = (item for item in case.installed if item.runtime.startswith(("cuda", "rocm")))
+        built = next((item for item in gpu_builds if not item.inferred), None)
+        heard = case.signals.saying("no-gpu-seen", "no-gpu-vague")
         if not (host.container or has_no_device(host)) or not (built or heard):
             return None
         what = f"{built.label} is a GPU build" if built else "A program looks for a GPU"
         asked = (host.env or {}).get("NVIDIA_VISIBLE_DEVICES", "") not in {"", "void", "none"}
         where = "no GPU is in this container" if host.container else "this machine has no GPU"
-        facts = ("gpus", *((built.fact,) if built and built.fact else ()), *(("container",) if host.container else ()))
+        started = Fix(
+            "Start the container with the GPU, from the machine that has it.", changes=(remedies.run_with_gpu(host),)
+        )
+        own = (Command(f"envcheck resolve {built.name}=={plain(built.version)} --cpu"),) if built else ()
+        elsewhere = Fix("Run it on a machine with a GPU, or take the CPU build on purpose.", changes=own)
         return Found(
             detail=f"{what}, and {where}: it computes on the CPU, or fails.",
-            facts=facts,
-            fix=_with_gpu(host) if host.container else _elsewhere(built),
+            facts=("gpus", *((built.fact,) if built else ()), *told(container=host.container)),
+            fix=started if host.container else elsewhere,
             severity="error" if host.container and asked else "warning",
         )
-
-
-def _wants_gpu(item: Installed) -> bool:
-    return item.runtime.startswith(("cuda", "rocm")) and not item.inferred
-
-
-def _with_gpu(host: Host) -> Fix:
-    """The option that is missing where the container was started."""
-    text = "Start the container with the GPU, from the machine that has it."
-    return Fix(text, changes=(remedies.run_with_gpu(host),))
-
-
-def _elsewhere(built: Installed | None) -> Fix:
-    """The CPU build, for those who mean it."""
-    name = f"{built.name}=={built.version.partition('+')[0]}" if built else ""
-    changes = (Command(f"envcheck resolve {name} --cpu"),) if built else ()
-    return Fix("Run it on a machine with a GPU, or take the CPU build on purpose.", changes=changes)
 
 
 class FrameworkDuplicateInstall(Rule):
@@ -145,44 +130,35 @@ class JaxPluginInitFailed(Rule):
         """
         plugin = next((name for name in packages if re.fullmatch(r"jax-(cuda|rocm)\d+-plugin", name)), "")
         heard = signals.get("jax-no-cuda-jaxlib", "jax-plugin-failed")
-        if plugin and not heard and host.absent("cudnn") and _without_cudnn(plugin, distributions):
-            major = re.sub(r"\D", "", plugin)
+        brought = any(name == "cudnn" or name.startswith("nvidia-cudnn") for name in distributions)
+        if plugin.startswith("jax-cuda") and not heard and host.absent("cudnn") and not brought:
+            again = install("jax", extras=(f"cuda{re.sub(r'[^0-9]', '', plugin)}",), upgrade=True)
             return Found(
                 detail=f"{plugin} {packages[plugin]} is installed, and cuDNN is nowhere to be found.",
                 facts=(f"packages.{plugin}", "cudnn"),
-                fix=Fix(
-                    "Install JAX with its extra, which brings cuDNN.",
-                    changes=(install("jax", extras=(f"cuda{major}",), upgrade=True),),
-                ),
+                fix=Fix("Install JAX with its extra, which brings cuDNN.", changes=(again,)),
                 confidence="likely",
                 severity="warning",
             )
         if not plugin or not heard:
             return None
-        return Found(
-            detail=f"{plugin} {packages[plugin]} is installed, but could not start.", facts=(f"packages.{plugin}",)
-        )
-
-
-def _without_cudnn(plugin: str, distributions: Mapping[str, str]) -> bool:
-    """Whether a CUDA plug-in is there, and cuDNN comes neither from wheels nor from conda."""
-    brought = any(name == "cudnn" or name.startswith("nvidia-cudnn") for name in distributions)
-    return plugin.startswith("jax-cuda") and not brought
+        detail = f"{plugin} {packages[plugin]} is installed, but could not start."
+        return Found(detail=detail, facts=(f"packages.{plugin}",))
 
 
 # Frameworks that bring or pin CUDA libraries of their own.
 _FRAMEWORKS: Final = frozenset({"torch", "tensorflow", "jax", "paddlepaddle"})
 
 
-def _installed(pairs: tuple[Pair, ...], cited: Mapping[str, str], matrix: Matrix) -> Outcome:
+def _installed(case: Case) -> Outcome:
     """Two installed packages that require, or were built for, other libraries."""
-    for pair in pairs:
+    for pair in case.pairs:
         if pair.clash and (not pair.tied or pair.right.name.startswith("nvidia-")):
             there = f"; {pair.right.version} is installed" if pair.tied else ""
             return Found(
                 detail=f"{pair.clash.why}{there}.",
-                facts=tuple(cited[one.name] for one in (pair.left, pair.right)),
-                sources=cite(matrix, *pair.clash.rows),
+                facts=tuple(case.cited[one.name] for one in (pair.left, pair.right)),
+                sources=cite(case.matrix, *pair.clash.rows),
                 severity=None if pair.tied else "warning",
                 confidence=pair.confidence,
             )
@@ -209,15 +185,10 @@ class FrameworksConflict(Rule):
 
         Or what is installed of NVIDIA's libraries is not what a framework asks for, or two builds need other runtimes.
         """
-        asked = told.requirements(case.commands).keys() | {
-            line.name for wish in case.wishes if (line := requirement(wish))
-        }
+        wished = {line.name for line in map(requirement, case.wishes) if line}
+        asked = commanded.requirements(case.commands).keys() | wished
         together = sorted((asked | case.cited.keys()) & _FRAMEWORKS)
-        return (
-            _installed(case.pairs, case.cited, case.matrix)
-            or self._pins(case.installed, case.matrix, case.signals, case.commands)
-            or self._by_message(together, case.cited, case.signals)
-        )
+        return _installed(case) or self._pins(case) or self._by_message(together, case.cited, case.signals)
 
     @staticmethod
     def _by_message(together: list[str], cited: Mapping[str, str], signals: Hearing) -> Outcome:
@@ -234,25 +205,24 @@ class FrameworksConflict(Rule):
         return None
 
     @staticmethod
-    def _pins(installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+    def _pins(case: Case) -> Outcome:
         """Exact pins of torch on NVIDIA's packages that the extra of TensorFlow or JAX excludes."""
-        extra = re.search(r"tensorflow\[and-cuda\]|jax\[cuda\w*\]", " ".join((signals.text[:100_000], *commands)))
-        torch = named(installed, "torch")
-        other = named(installed, "tensorflow" if extra and extra[0].startswith("tensorflow") else "jax")
+        text = " ".join((case.signals.text[:100_000], *case.commands))
+        extra = re.search(r"tensorflow\[and-cuda\]|jax\[cuda\w*\]", text)
+        torch = named(case.installed, "torch")
+        other = named(case.installed, "tensorflow" if extra and extra[0].startswith("tensorflow") else "jax")
         if not extra or not torch or not torch.row or not other:
             return None
-        pins = {
-            asked.name: asked.spec
-            for line in torch.row.requires
-            if (asked := requirement(line)) and asked.spec.startswith("==")
-        }
-        rows = [row for row in matrix.builds_of(other.name, other.version) if row.extras]
-        for row in rows:
-            for asked in filter(None, map(requirement, row.requires)):
+        own = filter(None, map(requirement, torch.row.requires))
+        pins = {asked.name: asked.spec for asked in own if asked.spec.startswith("==")}
+        for row in case.matrix.builds_of(other.name, other.version):
+            for asked in filter(None, map(requirement, row.requires if row.extras else ())):
                 pin = pins.get(asked.name, "") if asked.name.startswith("nvidia-") else ""
                 if pin and asked.spec and admits(asked.spec, pin[2:]) is False:
                     detail = f"{torch.label} asks for {asked.name}{pin}, {extra[0]} {other.version} for {asked.spec}."
-                    return Found(detail=detail, facts=(torch.fact, other.fact), sources=cite(matrix, torch.row, row))
+                    return Found(
+                        detail=detail, facts=(torch.fact, other.fact), sources=cite(case.matrix, torch.row, row)
+                    )
         return None
 
 

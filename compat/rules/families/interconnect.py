@@ -61,42 +61,23 @@ class FabricManagerDown(Rule):
         if "fabric-nothing" in signals and not host.nvswitch:
             return Fits("there is no NVSwitch, so that no fabric manager is needed")
         heard = signals.get("fabric-802", "fabric-named")
-        running = bool(
-            host.fabric_manager
-            and re.search(r"\b(active|running)\b", host.fabric_manager)
-            and "inactive" not in host.fabric_manager
-        )
-        if host.nvswitch and (host.absent("fabric_manager") or (host.fabric_manager and not running)):
-            return Found(
-                detail=f"{host.nvswitch} NVSwitch devices, fabric manager {host.fabric_manager or 'not installed'}.",
-                facts=("nvswitch", "fabric_manager"),
-                fix=self._fix(host.fabric_manager),
-            )
+        manager = host.fabric_manager or ""
+        running = re.search(r"\b(active|running)\b", manager) is not None and "inactive" not in manager
+        start = Command("sudo systemctl enable --now nvidia-fabricmanager", "linux")
+        # one that is installed need only be started; else the package of the driver's version comes first
+        fix = Fix("Start the fabric manager.", changes=(start,)) if manager else None
+        if host.nvswitch and (host.absent("fabric_manager") or (manager and not running)):
+            detail = f"{host.nvswitch} NVSwitch devices, fabric manager {manager or 'not installed'}."
+            return Found(detail=detail, facts=("nvswitch", "fabric_manager"), fix=fix)
         waits = next((gpu for gpu in host.gpus or () if gpu.fabric in {"not_started", "in_progress"}), None)
-        if host.nvswitch and waits and host.fabric_manager is None and not host.absent("fabric_manager"):
+        if host.nvswitch and waits and not host.known("fabric_manager"):
             state = waits.fabric.replace("_", " ")
-            return Found(
-                detail=f"{host.nvswitch} NVSwitch devices; registration with the fabric: {state}.",
-                facts=("nvswitch", "gpus"),
-                confidence="likely",
-                fix=self._fix(host.fabric_manager),
-            )
+            detail = f"{host.nvswitch} NVSwitch devices; registration with the fabric: {state}."
+            return Found(detail=detail, facts=("nvswitch", "gpus"), confidence="likely")
         if heard and host.nvswitch is None:
             facts = told(driver=host.driver, gpus=host.gpus)
-            return Found(
-                detail=heard.signal.meaning, facts=facts, confidence="likely", fix=self._fix(host.fabric_manager)
-            )
+            return Found(detail=heard.signal.meaning, facts=facts, confidence="likely", fix=fix)
         return Fits("the fabric manager runs") if host.nvswitch and running else None
-
-    @staticmethod
-    def _fix(fabric_manager: str | None) -> Fix:
-        """One that is installed need only be started; else the package of the driver's version comes first."""
-        if fabric_manager:
-            return Fix(
-                "Start the fabric manager.",
-                changes=(Command("sudo systemctl enable --now nvidia-fabricmanager", "linux"),),
-            )
-        return FabricManagerDown.remedy()
 
 
 class ImexNotReady(Rule):
@@ -156,11 +137,8 @@ class NvlinkDown(Rule):
         for gpu in host.gpus or ():
             most = (gpu.nvlinks or 0) + (gpu.nvlinks_down or 0) if host.nvswitch else best[gpu.name]
             if gpu.nvlinks_down and gpu.nvlinks is not None and (gpu.nvlinks or host.nvswitch) and gpu.nvlinks < most:
-                return Found(
-                    detail=f"{gpu.name or 'A GPU'} at {gpu.bus or 'an unknown address'} has {gpu.nvlinks} of {most}"
-                    " NVLink lanes up.",
-                    facts=("gpus",),
-                )
+                where = f"{gpu.name or 'A GPU'} at {gpu.bus or 'an unknown address'}"
+                return Found(detail=f"{where} has {gpu.nvlinks} of {most} NVLink lanes up.", facts=("gpus",))
         return None
 
 
@@ -259,10 +237,8 @@ class NcclTopologyHidden(Rule):
         cards = [gpu for gpu in host.gpus or () if gpu.vendor in {"nvidia", "amd"} and not gpu.integrated]
         if len(cards) < 2 or not host.virtual_machine or not all(gpu.numa == -1 for gpu in cards):
             return None
-        return Found(
-            detail=f"The virtual machine names no NUMA node for any of {len(cards)} GPUs.",
-            facts=("gpus", "virtual_machine"),
-        )
+        detail = f"The virtual machine names no NUMA node for any of {len(cards)} GPUs."
+        return Found(detail=detail, facts=("gpus", "virtual_machine"))
 
 
 class P2pUnsupported(Rule):
@@ -282,16 +258,14 @@ class P2pUnsupported(Rule):
         """A program asked for peer access between two GPUs that do not have it, or the driver denies it."""
         if len(gpus) < 2:
             return None
-        if "p2p" not in signals:
-            return self._denied(gpus) if host.peer_access is False else None
-        return Found(detail=f"{gpus[0].name or 'These GPUs'}: no peer access.", severity="error")
-
-    @staticmethod
-    def _denied(gpus: tuple[Gpu, ...]) -> Outcome:
-        """What the driver says itself is worth knowing, and no fault: frameworks take the way through main memory."""
-        if any(gpu.mig == "enabled" for gpu in gpus):
-            return None  # instances never have it, and that is told where they are
-        return Found(detail="The driver denies peer access between the GPUs.", facts=("peer_access",))
+        if "p2p" in signals:
+            return Found(detail=f"{gpus[0].name or 'These GPUs'}: no peer access.", severity="error")
+        # what the driver says itself is no fault: frameworks take the way through main memory; and of instances, which
+        # never have it, that is told where they are
+        denied = host.peer_access is False and not any(gpu.mig == "enabled" for gpu in gpus)
+        return (
+            Found(detail="The driver denies peer access between the GPUs.", facts=("peer_access",)) if denied else None
+        )
 
 
 class PeermemMissing(Rule):
@@ -317,13 +291,8 @@ class PeermemMissing(Rule):
             return None
         if "peermem" in signals:
             return Found(detail="nvidia_peermem is not loaded.")
-        if (
-            not host.infiniband
-            or host.driver_branch != "proprietary"
-            or not any(data_center(gpu, matrix) for gpu in host.gpus or ())
-        ):
+        served = any(data_center(gpu, matrix) for gpu in host.gpus or ())
+        if not host.infiniband or host.driver_branch != "proprietary" or not served:
             return None
-        return Found(
-            detail=f"{host.infiniband} InfiniBand devices, and nvidia_peermem is not loaded.",
-            facts=("infiniband", "modules", "driver_branch"),
-        )
+        detail = f"{host.infiniband} InfiniBand devices, and nvidia_peermem is not loaded."
+        return Found(detail=detail, facts=("infiniband", "modules", "driver_branch"))
