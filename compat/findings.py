@@ -207,7 +207,10 @@ def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def plain(finding: Finding) -> dict[str, Any]:
-    """A finding in JSON's own types, as ``envcheck.doctor/1`` has it."""
+    """A finding in JSON's own types, as ``envcheck.doctor/1`` has it.
+
+    ``rows_evidence`` says what the measured builds among its sources rest on, as in a plan.
+    """
     from compat.facts import plain as plain_value
 
     document = asdict(finding)
@@ -216,7 +219,9 @@ def plain(finding: Finding) -> dict[str, Any]:
     ]
     document["consequences"] = [plain(item) for item in finding.consequences]
     document["fix"] = plain_fix(finding.fix)
-    document["sources"] = list(finding.sources)
+    document["sources"] = [str(source) for source in finding.sources]
+    proofs = (getattr(source, "evidence", "") for source in finding.sources)
+    document["rows_evidence"] = list(dict.fromkeys(filter(None, proofs)))
     if finding.place is None:
         del document["place"]
     return document

@@ -90,6 +90,7 @@ def finding() -> Schema:
         "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "fix": _fix(),
         "place": shape(findings.Place),
+        "rows_evidence": _TEXTS,
     }
     own["required"] = [
         "code",

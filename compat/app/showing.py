@@ -16,6 +16,7 @@ from compat.app import hardware
 from compat.errors import InputError
 from compat.joints.verdict import Clash, Fits
 from compat.lazy import pattern
+from compat.matrix import measured
 from compat.matrix.listing import Table, by_release, cell, line, subjects, table
 from compat.matrix.variants import besides, measured_release, measured_releases, requirements, variants
 from compat.names import normalise
@@ -239,7 +240,7 @@ def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
         return
     chosen = {name: releases[name] for name in _of_version(releases, version, "==" in wanted)}
     if not chosen:
-        seen = tuple(_measured(matrix, wanted))
+        seen = tuple(measured_release(matrix, normalise(found[1]), found[2]))
         if not seen:
             raise _no_release(normalise(found[1]), version, releases)
         yield from seen
@@ -255,7 +256,11 @@ def _measured(matrix: Matrix, wanted: str) -> Iterator[Table]:
     """``tensorflow==2.21.0rc0``, ``sgl-kernel==0.3.21``, ``sgl-kernel``: what was measured and no row is for."""
     found = _PACKAGE.fullmatch(wanted)
     if found and found[2]:
-        yield from measured_release(matrix, normalise(found[1]), found[2])
+        name = normalise(found[1])
+        seen = tuple(measured_release(matrix, name, found[2]))
+        if not seen and "==" in wanted and (known := measured.releases(name)):
+            raise _no_release(name, found[2], known)
+        yield from seen
     elif found:
         yield from measured_releases(matrix, normalise(found[1]))
 

@@ -32,6 +32,12 @@ class Store(Protocol):
     def digest(self) -> str: ...  # noqa: D102
 
 
+class Citation(str):
+    """The sources of a row, written out, with what a measured build rests on."""
+
+    evidence: str = ""
+
+
 class Matrix:
     """Typed questions over a stack of stores: the shipped one, and overlays whose rows win."""
 
@@ -127,9 +133,11 @@ class Matrix:
         layers = ((f"{place:04}", one) for place, one in enumerate(found))
         return found[0] if len(found) == 1 else store.digest(layers)
 
-    def cite(self, row: rows.Row) -> str:
+    def cite(self, row: rows.Row) -> Citation:
         """The sources of a row, written out."""
-        return "; ".join(self.citations.get(key, key) for key in row.source)
+        told = Citation("; ".join(self.citations.get(key, key) for key in row.source))
+        told.evidence = getattr(row, "proof", "")
+        return told
 
     # --- packages -------------------------------------------------------------------------------------------------
 

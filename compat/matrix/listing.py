@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a table: its cells, how the row behind it is known, the ids of its sources, the file it is from."""
+    """One line of a table: its cells, how the row behind it is known, the ids of its sources, the file it is from.
+
+    ``evidence`` says what a measured build rests on, as in a plan.
+    """
 
     cells: tuple[str, ...]
     how: str = ""
     source: tuple[str, ...] = ()
     origin: str = ""
     note: str = ""
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ def plain(table: Table) -> dict[str, Any]:
         {**dict(zip(table.columns, line.cells, strict=True)), "how": line.how, "source": list(line.source)}
         | ({"origin": line.origin} if line.origin else {})
         | ({"note": line.note} if line.note else {})
+        | ({"evidence": line.evidence} if line.evidence else {})
         for line in table.lines
     ]
     return {"title": table.title, "rows": rows, "sources": table.sources}
@@ -68,7 +73,7 @@ def table(matrix: Matrix, title: str, columns: Iterable[str], lines: Iterable[Li
 
 def line(row: Row, *cells: str) -> Line:
     """A line about one row."""
-    return Line(cells, row.how, row.source, row.origin, row.note)
+    return Line(cells, row.how, row.source, row.origin, row.note, getattr(row, "proof", ""))
 
 
 @dataclass(frozen=True, slots=True)

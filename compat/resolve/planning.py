@@ -283,7 +283,7 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
         source=f"builds.{option.package} {option.full} {option.runtime}".strip() + f" ({matrix.cite(build)})",
         how=build.how,
         compile=build.compiled,
-        evidence=build.evidence or ("metadata" if build.how == "measured" else ""),
+        evidence=build.proof,
     )
 
 

@@ -209,6 +209,8 @@ def test_a_toolkit_is_shown_with_the_older_drivers_that_cuda_compat_serves():
         ("torch==2.9.7", "2.9.1, 2.10.0"),
         ("torch 1.99", "1.13.1, 2.0.0"),
         ("torch==9.9", "2.15.0"),
+        ("nvidia-cufile==1.19.7", "1.20.0.107"),  # a package whose libraries alone have rows
+        ("tensorflow-macos==2.13.13", "2.14.0"),  # a distribution without rows
     ],
 )
 def test_a_release_that_is_not_there_is_answered_with_its_neighbours(asked, expected):

@@ -223,6 +223,11 @@ class Build(Row):
         """The distribution to install."""
         return self.distribution or self.package
 
+    @property
+    def proof(self) -> str:
+        """What a measured row rests on: files of the wheel alone (``metadata``), or ``evidence``; else nothing."""
+        return self.evidence or ("metadata" if self.how == "measured" else "")
+
     def each(self) -> tuple[Build, ...]:
         """One build per release."""
         return tuple(replace(self, versions=(version,)) for version in self.versions)
