@@ -141,12 +141,6 @@ def _capability(matrix: Matrix, target: str) -> Capability | None:
 
 
 @lru_cache(maxsize=4096)
-def compat_package(matrix: Matrix, cuda: str, driver: str) -> str:
-    """The cuda-compat package that runs a CUDA release on an older Linux driver; empty if there is none."""
-    return drivers.forward_package(matrix, cuda, driver)
-
-
-@lru_cache(maxsize=4096)
 def amdgpu_floor(matrix: Matrix, rocm: str) -> str:
     """The lowest amdgpu driver that a ROCm release accepts; empty if no range is known.
 

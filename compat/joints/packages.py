@@ -112,11 +112,12 @@ def fits_runtime(left: Part, right: Part, twins: bool) -> bool:
 def _serves(one: Part, other: Part) -> bool:
     """Whether what one build takes from the system serves the other: what brings its own CUDA finds no older one first.
 
+    A build that names no library of the system decides nothing about the system: it finds what the other one asks for.
     Source: CUDA Compatibility, "Binary compatibility": a newer minor has all functions of an older one.
     """
-    if not fixes_minor(one.build) or versions.same_series(one.number, other.number):
+    if not fixes_minor(one.build) or not one.build.system or versions.same_series(one.number, other.number):
         return True
-    if other.build.cuda_from == "system":
+    if other.build.cuda_from == "system" and (other.build.system or not fixes_minor(other.build)):
         return not fixes_minor(other.build)
     return one.kind == "cuda" and versions.at_least(one.number, other.number)
 

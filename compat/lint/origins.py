@@ -170,16 +170,15 @@ def _has_ended(place: Origin, request: Request) -> bool:
 
 
 def _with_extra(published: list[tuple[Build, Origin]], asked: frozenset[str]) -> list[tuple[Build, Origin]]:
-    """The builds without those that a GPU extra passes over: of a release that has the extra, what it requires counts.
+    """The builds without those that an extra passes over: of a release that has the extra, what it requires counts.
 
-    Where that has no wheel for a platform the installer stops, and takes no build without it.
+    Where that has no wheel for a platform or a Python the installer stops, and takes no build without it.
     """
-    wanted = {extra for extra in asked if _GPU_EXTRA.match(extra)}
-    having = {build.version for build, _ in published if wanted & {*build.extras, *build.also}}
+    having = {build.version for build, _ in published if asked & {*build.extras, *build.also}}
     return [
         (build, place)
         for build, place in published
-        if build.version not in having or wanted & {*build.extras, *build.also}
+        if build.version not in having or asked & {*build.extras, *build.also}
     ]
 
 

@@ -216,6 +216,7 @@ def _no_python(item: Taken, scene: Scene) -> Finding:
         b for b in scene.rows(item.request.name) if b.version == exact.partition("+")[0] and here & {*b.platforms}
     ]
     builds = [b for b in builds if b.full_version == exact] or builds
+    builds = [b for b in builds if {*item.request.extras} & {*b.extras, *b.also}] or builds
     pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
@@ -53,6 +54,7 @@ def driver_cuda(matrix: Matrix, driver: str, platform: Platform = "linux") -> st
     return branch.cuda if branch else ""
 
 
+@lru_cache(maxsize=4096)
 def forward_package(matrix: Matrix, cuda: str, driver: str) -> str:
     """The package that runs a CUDA release on an older Linux driver, ``cuda-compat-12-8``; empty if there is none.
 

@@ -84,23 +84,15 @@ def satisfies_require(
     facts = {"driver": driver, "cuda": driver_cuda, "brand": brand.lower(), "arch": arch}
     verdicts = [_all_hold(option, facts) for option in options]
     if not options or True in verdicts:
-        return Check(True, f"{_spelled(options, verdicts, True)} holds")
+        decided = ",".join(map(str, options[verdicts.index(True)])) if options else "an empty condition"
+        return Check(True, f"{decided} holds")
     if None in verdicts:
         option = options[verdicts.index(None)]
         missing = sorted({term.key for term in option if not facts[term.key]})
         return Check(None, f"depends on {' and '.join(missing)}, not known here")
     known = ", ".join(f"{key} {value}" for key, value in facts.items() if value)
-    return Check(False, f"no alternative holds for {known}: {expression.split(maxsplit=1)[0]}" + _more(options))
-
-
-def _more(options: tuple[tuple[Term, ...], ...]) -> str:
-    """How many alternatives a message leaves out."""
-    return f" and {len(options) - 1} more" if len(options) > 1 else ""
-
-
-def _spelled(options: tuple[tuple[Term, ...], ...], verdicts: list[bool | None], wanted: bool) -> str:
-    """The alternative that decided, as the image states it."""
-    return ",".join(map(str, options[verdicts.index(wanted)])) if options else "an empty condition"
+    more = f" and {len(options) - 1} more" if len(options) > 1 else ""
+    return Check(False, f"no alternative holds for {known}: {expression.split(maxsplit=1)[0]}{more}")
 
 
 def _all_hold(terms: tuple[Term, ...], facts: Mapping[str, str]) -> bool | None:
@@ -135,13 +127,9 @@ def conditions(environment: Mapping[str, str]) -> tuple[str, ...]:
     """
     if environment.get("NVIDIA_DISABLE_REQUIRE", "").lower() in _TRUE:
         return ()
-    found = {key: value for key, value in sorted(environment.items()) if _states_condition(key) and value.strip()}
+    stated = {key: value for key, value in environment.items() if key.startswith("NVIDIA_REQUIRE_") and value.strip()}
+    found = {key: stated[key] for key in sorted(stated) if not key.startswith(_NOT_CHECKED)}
     legacy = environment.get("CUDA_VERSION", "")
     if "NVIDIA_REQUIRE_CUDA" not in found and legacy[:1].isdigit():
         found["NVIDIA_REQUIRE_CUDA"] = f"cuda>={versions.minor(legacy)}"
     return tuple(found.values())
-
-
-def _states_condition(key: str) -> bool:
-    """Whether an environment variable is evaluated as a condition."""
-    return key.startswith("NVIDIA_REQUIRE_") and not key.startswith(_NOT_CHECKED)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints import driver, kernels, libc, processor
 from compat.joints.verdict import Clash, Fits, Unknown, clash_of
+from compat.matrix.drivers import forward_package
 from compat.resolve.devices import Device
 from compat.resolve.situation import FITS, both, either
 
@@ -267,7 +268,7 @@ class Scale:
 
         The image's loader path puts it before the host's own, so that it must run on every machine of the target.
         """
-        if not machine.number or (machine.forward and driver.compat_package(self._matrix, cuda, machine.driver)):
+        if not machine.number or (machine.forward and forward_package(self._matrix, cuda, machine.driver)):
             return FITS
         return (machine.bit,)
 

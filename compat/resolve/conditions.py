@@ -51,9 +51,11 @@ def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed
     they lost; releases that merely are older need no reason.
     """
     own = preference.own(taken)
+    vendors = search.target.vendors
     rejected = []
     for weighed in search.domain(variable, found.place):
-        if weighed.option is taken.option or _is_foreign(search, weighed):
+        is_foreign = vendors and weighed.option.vendor not in {"", "cpu", *vendors}  # it was no candidate
+        if weighed.option is taken.option or is_foreign:
             continue
         why = _why_not(search, found, weighed, taken)
         if why or weighed.option.version == taken.option.version:
@@ -64,17 +66,8 @@ def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed
         if len(rejected) == _MOST:
             break
     said = f"{taken.option.full} {taken.option.runtime}".strip()
-    return Choice(subject=variable.package, chosen=said, rejected=tuple(rejected), why="; ".join(_reasons(preference)))
-
-
-def _is_foreign(search: Search, weighed: Weighed) -> bool:
-    """Whether a build is for the GPUs of a maker that the target has none of: it was no candidate."""
-    return bool(search.target.vendors) and weighed.option.vendor not in {"", "cpu", *search.target.vendors}
-
-
-def _reasons(preference: Preference) -> Iterator[str]:
-    """The order in words, without the final measure, which only breaks ties."""
-    return (MEASURES[name].why for name in preference.names[:-1])
+    whys = (MEASURES[name].why for name in preference.names[:-1])  # the last one only breaks ties
+    return Choice(subject=variable.package, chosen=said, rejected=tuple(rejected), why="; ".join(whys))
 
 
 def _why_not(search: Search, found: Assignment, weighed: Weighed, taken: Weighed) -> str:
@@ -168,7 +161,7 @@ def conditions(
     yield from _preloads(search, chosen)
     for weighed in chosen:
         if weighed.option.build.compiled:
-            name = f"{weighed.option.package} {weighed.option.full}"
+            name = weighed.option.label
             yield f"{name} is published as source: it is compiled at installation, with a toolkit's devel image"
     yield from _inferred(search, chosen)
     yield from _newer_inferred(search, found)
@@ -210,7 +203,7 @@ def _jetpacks(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     Source: table ``jetpack`` of the matrix; up to JetPack 6 a board's CUDA is its JetPack's.
     """
     runtime = runtime_of(chosen)
-    boards = [f"{one.option.package} {one.option.full}" for one in chosen if one.option.on_board]
+    boards = [one.option.label for one in chosen if one.option.on_board]
     if any(weighed.option.on_board for weighed in chosen):
         rows = search.known.matrix.table("jetpack")
         releases = [row.jetpack for row in rows if f"cuda{row.cuda}" == runtime and not row.sbsa and not row.preview]
@@ -225,7 +218,7 @@ def _no_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     if not is_bare(search, chosen):
         return
     unread = [weighed for weighed in chosen if is_unread(weighed.option)]
-    names = ", ".join(f"{one.option.package} {one.option.full}" for one in unread or chosen)
+    names = ", ".join(one.option.label for one in unread or chosen)
     if not unread:
         through = "through a framework beside it, which was not asked for, or through code compiled at run time"
         yield f"nothing in this plan has GPU code of its own: {names} uses a GPU {through}"
@@ -250,11 +243,11 @@ def _amd_driver(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
 def _plugged(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     """CPU builds in a plan for devices that nobody asked for as such: a plug-in brings them the device."""
     vendors = search.target.vendors
-    plugins = [f"{one.option.package} {one.option.full}" for one in chosen if one.option.vendor in vendors]
+    plugins = [one.option.label for one in chosen if one.option.vendor in vendors]
     asked = search.target.cpu or any(wish.cpu for wish, _ in search.target.wishes)
     for weighed in chosen if vendors and not asked else ():
         if weighed.option.vendor == "cpu":
-            name = f"{weighed.option.package} {weighed.option.full}"
+            name = weighed.option.label
             yield f"{name} is a CPU build: {' and '.join(plugins)} brings the device to it"
 
 
@@ -289,7 +282,7 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
                 and (weighed.strain == FORWARD) <= (taken.strain == FORWARD)
                 and _stands(search, found, taken, weighed)
             ):
-                name = f"{option.package} {option.full}"
+                name = option.label
                 yield f"{name} is newer and known by inference only: ask for it by version, or take --prefer newest"
                 break
 
@@ -335,7 +328,7 @@ def _unread_pins(chosen: Sequence[Weighed]) -> Iterator[str]:
     told = [option for option in packaged if any(name.startswith(("nvidia-", "cuda-toolkit")) for name in option.lines)]
     for option in packaged:
         if told and option not in told:
-            names = ", ".join(f"{one.package} {one.full}" for one in told)
+            names = ", ".join(one.label for one in told)
             yield (
                 f"which NVIDIA packages {option.package} {option.full} pins is not known, "
                 f"so whether they agree with those of {names} is not checked"

@@ -107,15 +107,11 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
         else:
             found.used.append(device)
             if not device.target or not device.vendor:
-                found.unknowns.append(_unknown(device))
+                name = device.name or "a GPU"
+                why = f"which kernels {name} runs is unknown: no product of that name or PCI id is in the matrix"
+                found.unknowns.append(why)
     found.conditions.extend(f"{device.label} is left idle: {device.idle}" for device in found.idle)
     return found
-
-
-def _unknown(device: Device) -> str:
-    """Why nothing can be said about a GPU."""
-    name = device.name or "a GPU"
-    return f"which kernels {name} runs is unknown: no product of that name or PCI id is in the matrix"
 
 
 def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:

@@ -33,7 +33,7 @@ from compat.resolve.situation import FITS, both, either
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.matrix.rows import Image, System
+    from compat.matrix.rows import Image, Interpreter, System
     from compat.resolve.build_fit import Scale
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.situation import Alternatives, Situation
@@ -161,12 +161,10 @@ class Images:
     def _pythons(self, need: Need) -> tuple[str, ...]:
         """The Pythons of a need, newest first; any that a system brings where every build takes any."""
         pythons = self._known.pythons.of(need.pythons)
-        return self._any_python() or pythons if need.pythons < 0 else pythons
-
-    def _any_python(self) -> tuple[str, ...]:
-        """Pythons that systems bring, newest first, for plans whose builds take any."""
-        found = {row.python for row in self._known.matrix.table("systems") if row.python}
-        return tuple(sorted(found, key=versions.release, reverse=True))
+        if need.pythons >= 0:
+            return pythons
+        brought = {row.python for row in self._known.matrix.table("systems") if row.python}
+        return tuple(sorted(brought, key=versions.release, reverse=True)) or pythons
 
     def _candidates(self, need: Need, pythons: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], Stand]]:
         """Every image that serves a need, with its rank: the smaller, the better.
@@ -198,7 +196,8 @@ class Images:
             rank = (
                 _STATUS[row.status],
                 purpose,
-                _PYTHON_FROM[source] + self._is_secondary(source, python, system),
+                # a Python that is not a distribution's own python3 is more to install: it counts as a standalone one
+                2 if source == "distribution" and system and system.python != python else _PYTHON_FROM[source],
                 self._is_early(python),
                 *_os_rank(row.os, python),
                 row.how == "inferred",
@@ -221,7 +220,8 @@ class Images:
         packaged = [text for text in pythons if text in ready]
         if packaged:
             return packaged[0], "distribution"
-        alone = [text for text in pythons if self._interpreters.get(text, not self._interpreters)]
+        rows = self._interpreters
+        alone = [text for text in pythons if not rows or (text in rows and rows[text].standalone)]
         return next(iter(sorted(alone, key=self._is_early)), ""), "uv" if alone else ""
 
     def is_ready(self, python: str) -> bool:
@@ -229,22 +229,13 @@ class Images:
         return not self._interpreters or python in self._interpreters
 
     @cached_property
-    def _interpreters(self) -> dict[str, bool]:
-        """The Pythons that an image can install into, and whether each is published as a standalone build."""
-        return {row.python: row.standalone for row in self._known.matrix.table("pythons")}
-
-    @cached_property
-    def _early(self) -> frozenset[str]:
-        return frozenset(row.python for row in self._known.matrix.table("pythons") if row.early)
+    def _interpreters(self) -> dict[str, Interpreter]:
+        """The Pythons that an image can install into."""
+        return {row.python: row for row in self._known.matrix.table("pythons")}
 
     def _is_early(self, python: str) -> bool:
         """Whether many packages have no wheels for a Python yet."""
-        return python in self._early
-
-    @staticmethod
-    def _is_secondary(source: str, python: str, system: System | None) -> int:
-        """A Python that is not a distribution's own ``python3`` is more to install: counts as a standalone one."""
-        return int(source == "distribution" and system is not None and system.python != python)
+        return python in self._interpreters and self._interpreters[python].early
 
     def _suitable(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
         """Image rows that serve the need: row, flavour, how near to the purpose (0 best), and the reason."""

@@ -118,7 +118,7 @@ def demands(
                 if known.pythons.applying(line, place, option.build.extras) & bit
             ]
             if specs:
-                found.setdefault(name, {})[f"{option.package} {option.full}".strip()] = ",".join(filter(None, specs))
+                found.setdefault(name, {})[option.label] = ",".join(filter(None, specs))
     return found
 
 

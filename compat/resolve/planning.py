@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
     from compat.resolve.build_fit import Weighed
     from compat.resolve.devices import Device
-    from compat.resolve.options import Option
     from compat.resolve.request import Variable
     from compat.resolve.search import Assignment, Search
-    from compat.resolve.situation import Machine
 
 
 Kernels = Literal["native", "ptx", "none", "unknown"]
@@ -81,7 +79,7 @@ def _level(search: Search, weighed: Weighed, device: Device) -> int:
 
 def _weakness(weighed: Weighed, device: Device, level: int) -> str:
     """Why a verdict is not native."""
-    name = f"{weighed.option.package} {weighed.option.full}"
+    name = weighed.option.label
     if level == UNKNOWN:
         return f"which kernels {name} carries is not known"
     code = "PTX" if device.vendor == "nvidia" else "SPIR-V"
@@ -90,19 +88,11 @@ def _weakness(weighed: Weighed, device: Device, level: int) -> str:
 
 def _without_code(chosen: Sequence[Weighed]) -> tuple[Kernels, str]:
     """The verdict where no build has GPU code: as asked, by its nature, or because nobody wrote down what it has."""
-    if asked := [one.option for one in chosen if one.option.vendor == "cpu"]:
-        return "none", f"no GPU code in {_named(asked)}, as asked: the GPU stays idle"
-    if unread := [one.option for one in chosen if not one.option.vendor and is_unread(one.option)]:
-        return "unknown", f"which GPU code {_named(unread)} has is not known"
+    if asked := [one.option.label for one in chosen if one.option.vendor == "cpu"]:
+        return "none", f"no GPU code in {', '.join(asked)}, as asked: the GPU stays idle"
+    if unread := [one.option.label for one in chosen if not one.option.vendor and is_unread(one.option)]:
+        return "unknown", f"which GPU code {', '.join(unread)} has is not known"
     return "none", "nothing in the plan has GPU code of its own"
-
-
-def _named(options: Sequence[Option]) -> str:
-    return ", ".join(f"{option.package} {option.full}" for option in options)
-
-
-# What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it.
-_IMAGE_PATH: Final = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
 
 
 def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:
@@ -169,10 +159,9 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
     sources += [f"cuda {floor.row.cuda} ({known.matrix.cite(floor.row)})"] if floor else []
     package = forward_package(chosen)
     machines = [machine for machine in search.target.machines if machine.number]
-    spans = [
-        scale_first for device in search.target.devices if (scale_first := search.scale.driver_span(device, place)[0])
-    ]
-    lowest = min((_first(search, machine) for machine in machines), key=versions.release)
+    spans = [search.scale.driver_span(device, place)[0] for device in search.target.devices]
+    firsts = {row.branch: row.first for row in known.matrix.table("drivers")}
+    lowest = min((firsts.get(f"R{one.number[0]}") or one.driver for one in machines), key=versions.release)
     note = (
         f"driver {machines[0].driver} runs it by forward compatibility: {package}, which the base image holds, comes "
     )
@@ -187,22 +176,8 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
     )
 
 
-def _first(search: Search, machine: Machine) -> str:
-    """The first release of a machine's driver branch; the driver itself where the matrix does not know it."""
-    branches = {row.branch: row.first for row in search.known.matrix.table("drivers")}
-    return branches.get(f"R{machine.number[0]}") or machine.driver
-
-
-def forward_env(driver: DriverNeed) -> dict[str, str]:
-    """The loader's path of a plan that needs a cuda-compat package; nothing for any other.
-
-    NVIDIA's package lands in the toolkit's folder and configures no path (CUDA Compatibility, "Installing").
-    """
-    if not driver.package:
-        return {}
-    cuda = driver.package.removeprefix("cuda-compat-").replace("-", ".")
-    return {"LD_LIBRARY_PATH": f"/usr/local/cuda-{cuda}/compat:{_IMAGE_PATH}"}
-
+# What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it.
+_IMAGE_PATH: Final = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
 
 # What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself.
 _NVIDIA_ENV: Final = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NVIDIA_VISIBLE_DEVICES": "all"}
@@ -231,7 +206,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         driver=driver,
         gpus=gpus,
         serves=() if search.target.devices else _serves(chosen),
-        env={**_env(runtime, found.footing.image), **forward_env(driver)} or None,
+        env=_env(runtime, found.footing.image, driver) or None,
         conditions=tuple(conditions(search, found, chosen, driver, gpus)),
         matrix=search.known.matrix.digest,
     )
@@ -287,8 +262,14 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
     )
 
 
-def _env(runtime: str, image: BaseImage | None) -> dict[str, str]:
-    """Environment that the plan needs beyond what its image sets."""
-    if runtime.startswith("cuda") and image is not None and not image.image.startswith("nv"):
-        return dict(_NVIDIA_ENV)
-    return {}
+def _env(runtime: str, image: BaseImage | None, driver: DriverNeed) -> dict[str, str]:
+    """Environment that the plan needs beyond what its image sets.
+
+    A cuda-compat package lands in the toolkit's folder and configures no path (CUDA Compatibility, "Installing").
+    """
+    plain = runtime.startswith("cuda") and image is not None and not image.image.startswith("nv")
+    env = dict(_NVIDIA_ENV) if plain else {}
+    if driver.package:
+        cuda = driver.package.removeprefix("cuda-compat-").replace("-", ".")
+        env["LD_LIBRARY_PATH"] = f"/usr/local/cuda-{cuda}/compat:{_IMAGE_PATH}"
+    return env

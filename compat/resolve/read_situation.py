@@ -55,18 +55,14 @@ def read_places(hosts: Sequence[Host], devices: Sequence[Device], into: Constrai
     elif platform != "linux":
         platform_bit = into.fact("platform", platform, f"platform {platform}", stated, "platform")
     tags = {place_of(platform, arch): 0}
+    other_arch = "aarch64" if arch == DEFAULT_ARCH else DEFAULT_ARCH
     for other, cost in (
         (arch, platform_bit),
-        *((_other(arch), bits) for bits in {arch_bit, arch_bit | platform_bit} if arch_bit),
+        *((other_arch, bits) for bits in {arch_bit, arch_bit | platform_bit} if arch_bit),
     ):
         if cost:
             tags.setdefault(place_of("linux" if cost & platform_bit else platform, other), cost)
     return tuple(tags.items())
-
-
-def _other(arch: str) -> str:
-    """The other architecture that builds are published for."""
-    return "aarch64" if arch == DEFAULT_ARCH else DEFAULT_ARCH
 
 
 def telling(hosts: Sequence[Host], name: str) -> Host:

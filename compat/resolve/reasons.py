@@ -101,7 +101,12 @@ def fact_reasons(search: Search, soft: Soft, variable: Variable, bits: int, plac
     subject = "gpu" if soft.subject.startswith("gpu") else soft.subject
     named = tuple(one for one in search.domain(variable, place) if _breaks_less(one, variable.bits))
     others = bits & ~soft.bit
-    stopped = tuple(one for one in named if _breaks_less(one, others) and _has_python(search, one, others))
+    has_python = others & search.target.python_bit
+    stopped = tuple(
+        one
+        for one in named
+        if _breaks_less(one, others) and (not has_python or one.option.pythons & search.python_bits)
+    )
     if subject in _TELLERS and (named or subject in _ABOUT_PLACES):
         yield from _TELLERS[subject](Clash(search, soft, variable, stopped or named, named, place, bits))
 
@@ -109,11 +114,6 @@ def fact_reasons(search: Search, soft: Soft, variable: Variable, bits: int, plac
 def _breaks_less(weighed: Weighed, bits: int) -> bool:
     """Whether a build can do without breaking any constraint of a set."""
     return any(not violated & bits for violated in weighed.violations)
-
-
-def _has_python(search: Search, weighed: Weighed, bits: int) -> bool:
-    """Whether a build has a wheel for the target's Python, where that belongs to a set of constraints."""
-    return not bits & search.target.python_bit or bool(weighed.option.pythons & search.python_bits)
 
 
 def _driver(clash: Clash) -> Iterator[Member]:

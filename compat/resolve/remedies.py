@@ -160,7 +160,8 @@ def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
     A wish gives up its version before the package as such, and a lone GPU its model before its vendor.
     """
     lone = bits & target.devices[0].bit if len(target.devices) == 1 else 0
-    loosened = relaxed(target, bits & ~_wish_bits(softs) & ~lone)
+    wishes = sum(soft.bit for soft in softs if soft.kind == "wish")
+    loosened = relaxed(target, bits & ~wishes & ~lone)
     if lone:
         loosened = with_kin(loosened, lone)
     for wish, bit in target.wishes:
@@ -177,11 +178,6 @@ def _plain(target: Situation, bits: int) -> Situation:
         if bit & bits and (wish.extras or wish.distribution):
             target = with_wish(target, bit, replace(wish, extras=(), distribution=""))
     return target
-
-
-def _wish_bits(softs: Sequence[Soft]) -> int:
-    """The bits of the wishes among some constraints."""
-    return sum(soft.bit for soft in softs if soft.kind == "wish")
 
 
 def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:

@@ -13,18 +13,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from compat.joints.driver import amdgpu_floor, compat_package
+from compat.joints.driver import amdgpu_floor
 from compat.joints.kernels import runs
 from compat.lazy import dataclass
+from compat.matrix.drivers import forward_package
 from compat.resolve.devices import Device, driver_number, vendor_of
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from compat.plan import Plan, PlannedBuild
+    from compat.plan import BaseImage, Plan, PlannedBuild
     from compat.resolve.request import Wish
     from compat.resolve.search import Search
     from compat.resolve.situation import Machine, Situation, Soft
@@ -39,15 +40,6 @@ class NewValue:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A constraint that was dropped, and the plan found without it."""
-
-    search: Search
-    soft: Soft
-    plan: Plan
-
-
 def subject(soft: Soft) -> str:
     """What kind of thing a constraint is about: ``wish``, ``gpu``, or the fact's name."""
     if soft.kind == "wish":
@@ -57,7 +49,43 @@ def subject(soft: Soft) -> str:
 
 def change(search: Search, soft: Soft, plan: Plan) -> NewValue | None:
     """How a constraint must change for ``plan`` to hold; ``None`` if that cannot be said."""
-    return _TELLERS.get(subject(soft), _other)(Case(search, soft, plan))
+    image, runtime = plan.base_image, plan.runtime
+    match subject(soft):
+        case "wish":
+            return _wish(search, soft, plan)
+        case "driver":
+            return _driver(search, soft, plan)
+        case "amdgpu":
+            floor = amdgpu_floor(search.known.matrix, runtime.removeprefix("rocm"))
+            known = floor and runtime.startswith("rocm")
+            return NewValue(f"update the AMD driver to {floor} or later", "amdgpu", floor) if known else None
+        case "gpu":
+            return _gpus(search, [device for device in search.target.devices if device.bit == soft.bit], plan)
+        case "os" | "glibc" | "libc" as name:
+            return _image(name, image) if image else None
+    return _plain(soft, plan)
+
+
+def _plain(soft: Soft, plan: Plan) -> NewValue:
+    """The plan's own value of a fact; a fact without a better value, such as a processor's features, is told alone."""
+    match soft.subject:
+        case "runtime":
+            return _runtime(soft, plan)
+        case "python":
+            return NewValue(f"use Python {plan.python}", "python", plan.python)
+        case "arch":
+            return NewValue(f"use a machine of architecture {plan.arch}", "arch", plan.arch)
+        case "platform":
+            return NewValue("use Linux", "platform", "linux")
+    return NewValue(f"use a machine without this limit: {soft.text}", soft.subject, "another")
+
+
+def _image(name: str, image: BaseImage) -> NewValue:
+    """The plan's image: its system, or its C library, which is the one that counts inside it."""
+    if name == "os":
+        return NewValue(f"use an image on {image.os}", "os", image.os)
+    brings = "has a newer glibc than the host" if name == "glibc" else "has glibc"
+    return NewValue(f"run it in {image.image}, which {brings}", name, image.image)
 
 
 def changes_of(search: Search, softs: Sequence[Soft], plan: Plan) -> list[NewValue] | None:
@@ -75,33 +103,30 @@ def package_of(search: Search, name: str) -> str:
     row = search.known.matrix.package(name)
     if row is not None:
         return row.name
-    owners = (package for package in search.known.matrix.packages if _distributes(search, package, name))
-    return next(owners, name)
-
-
-def _distributes(search: Search, package: str, name: str) -> bool:
-    """Whether a package that was asked for publishes builds under this distribution name."""
     asked = {variable.package for variable in search.variables}
-    return package in asked and any(one.build.install_name == name for one in search.known.options(package))
+    owners = (one for one in search.known.matrix.packages if one in asked)
+    return next(
+        (one for one in owners if any(name == each.build.install_name for each in search.known.options(one))), name
+    )
 
 
-def _wish(case: Case) -> NewValue:
+def _wish(search: Search, soft: Soft, plan: Plan) -> NewValue:
     """Another version of the package, or of a shared dependency what the other builds leave room for.
 
     A package that the plan does without is left out; that is said, since it is what the person must accept.
     """
-    name = case.soft.subject
-    for constraint in case.plan.constraints:
+    name = soft.subject
+    for constraint in plan.constraints:
         if re.match(rf"{re.escape(name)}(?![\w.-])", constraint):
-            return NewValue(f"take {constraint} instead of {case.soft.text}", name, constraint)
-    for build in case.plan.builds:
-        if package_of(case.search, build.name) == name:
+            return NewValue(f"take {constraint} instead of {soft.text}", name, constraint)
+    for build in plan.builds:
+        if package_of(search, build.name) == name:
             kind = build.runtime or ("compiled at installation" if build.compile else "no GPU code")
             kind += ", through PTX" * any(
-                gpu.kernels == "ptx" and f"{name} {build.version} " in gpu.why for gpu in case.plan.gpus
+                gpu.kernels == "ptx" and f"{name} {build.version} " in gpu.why for gpu in plan.gpus
             )
             return NewValue(f"ask for {build.requirement} ({kind})", name, build.version)
-    return NewValue(f"leave {case.soft.text} out", name, "left out")
+    return NewValue(f"leave {soft.text} out", name, "left out")
 
 
 def branch_ended(search: Search, soft: Soft) -> str:
@@ -113,41 +138,29 @@ def branch_ended(search: Search, soft: Soft) -> str:
     return ""
 
 
-def _driver(case: Case) -> NewValue | None:
+def _driver(search: Search, soft: Soft, plan: Plan) -> NewValue | None:
     """The lowest driver of the plan; on workstation GPUs, of which NVIDIA supports some, cuda-compat is named too."""
-    version, runtime, target = case.plan.driver.minimum, case.plan.runtime, case.search.target
-    is_windows = case.search.scale.is_windows(target.place)
+    version, runtime, target = plan.driver.minimum, plan.runtime, search.target
+    is_windows = search.scale.is_windows(target.place)
     side = " of Windows" if is_windows else ""
-    if ended := branch_ended(case.search, case.soft):
-        row = next((row for row in case.search.known.matrix.table("drivers") if row.branch == ended), None)
+    if ended := branch_ended(search, soft):
+        row = next((row for row in search.known.matrix.table("drivers") if row.branch == ended), None)
         newest = row and (row.windows if is_windows else row.latest or row.first)
         text = f"go back to an NVIDIA driver{side} of branch {ended}, the last that serves this GPU"
         return NewValue(text, "driver", newest) if newest else None
     if not version:
         return None
     fits = "cuda" in runtime and {one.segment for one in target.devices if one.vendor == "nvidia"} == {"workstation"}
-    old = next((machine.driver for machine in target.machines if machine.bit & case.soft.bit), "")
-    package = compat_package(case.search.known.matrix, runtime.removeprefix("cuda"), old) if fits else ""
+    old = next((machine.driver for machine in target.machines if machine.bit & soft.bit), "")
+    package = forward_package(search.known.matrix, runtime.removeprefix("cuda"), old) if fits else ""
     forward = f" (or, on a workstation that NVIDIA certifies for it, put {package} into the image)" if package else ""
     return NewValue(f"update the NVIDIA driver{side} to {version} or later{forward}", "driver", version)
 
 
-def _amdgpu(case: Case) -> NewValue | None:
-    """The lowest AMD driver that the plan's ROCm accepts."""
-    floor = amdgpu_floor(case.search.known.matrix, case.plan.runtime.removeprefix("rocm"))
-    if not floor or not case.plan.runtime.startswith("rocm"):
-        return None
-    return NewValue(f"update the AMD driver to {floor} or later", "amdgpu", floor)
-
-
-def _gpu(case: Case) -> NewValue | None:
-    """Leave one of several GPUs out, or use another GPU instead of the only one."""
-    device = next((device for device in case.search.target.devices if device.bit == case.soft.bit), None)
-    return _gpus(case.search, [device], case.plan) if device else None
-
-
 def _gpus(search: Search, gone: Sequence[Device], plan: Plan) -> NewValue | None:
     """Leave some of several GPUs out, or use another GPU instead of all that there are."""
+    if not gone:
+        return None
     names = " and ".join(device.label for device in gone)
     if len(gone) < len(search.target.devices):
         served = ", ".join(dict.fromkeys(verdict.name for verdict in plan.gpus if verdict.kernels != "none"))
@@ -185,71 +198,15 @@ def _gap(left: str, right: str) -> int:
     return abs((one.major - two.major) * 10 + one.minor - two.minor) if one and two else 1000
 
 
-def _python(case: Case) -> NewValue:
-    """The Python that the plan found."""
-    return NewValue(f"use Python {case.plan.python}", "python", case.plan.python)
-
-
-def _runtime(case: Case) -> NewValue:
+def _runtime(soft: Soft, plan: Plan) -> NewValue:
     """The runtime that the plan found, in place of the one an option asked for; or those that its builds mix.
 
     An option asks one runtime of every build, so that a plan of several minors is one without the option.
     """
-    found = tuple(dict.fromkeys(build.runtime for build in case.plan.builds if build.runtime not in {"", "cpu"}))
+    found = tuple(dict.fromkeys(build.runtime for build in plan.builds if build.runtime not in {"", "cpu"}))
     if len(found) > 1:
-        return NewValue(f"do not ask for {case.soft.text}: these builds mix {' and '.join(found)}", "runtime", "any")
-    return NewValue(f"use {case.plan.runtime}", "runtime", case.plan.runtime)
-
-
-def _arch(case: Case) -> NewValue:
-    """The architecture that the plan found; a change of machine, hence late in the order of remedies."""
-    return NewValue(f"use a machine of architecture {case.plan.arch}", "arch", case.plan.arch)
-
-
-def _platform(case: Case) -> NewValue:
-    """Linux, the platform that everything is published for."""
-    return NewValue("use Linux", case.soft.subject, "linux")
-
-
-def _os(case: Case) -> NewValue | None:
-    """The system of the plan's image."""
-    image = case.plan.base_image
-    return NewValue(f"use an image on {image.os}", "os", image.os) if image else None
-
-
-def _glibc(case: Case) -> NewValue | None:
-    """The plan's image, whose C library is the one that counts inside it."""
-    image = case.plan.base_image
-    if image is None:
-        return None
-    return NewValue(f"run it in {image.image}, which has a newer glibc than the host", "glibc", image.image)
-
-
-def _libc(case: Case) -> NewValue | None:
-    """The plan's image, which has glibc."""
-    image = case.plan.base_image
-    return NewValue(f"run it in {image.image}, which has glibc", "libc", image.image) if image else None
-
-
-def _other(case: Case) -> NewValue:
-    """A fact that has no better value to name, such as the features of a processor."""
-    return NewValue(f"use a machine without this limit: {case.soft.text}", case.soft.subject, "another")
-
-
-# Kind of constraint -> how its new value is read off a plan.
-_TELLERS: Final[dict[str, Callable[[Case], NewValue | None]]] = {
-    "wish": _wish,
-    "driver": _driver,
-    "amdgpu": _amdgpu,
-    "gpu": _gpu,
-    "python": _python,
-    "runtime": _runtime,
-    "arch": _arch,
-    "platform": _platform,
-    "os": _os,
-    "glibc": _glibc,
-    "libc": _libc,
-}
+        return NewValue(f"do not ask for {soft.text}: these builds mix {' and '.join(found)}", "runtime", "any")
+    return NewValue(f"use {plan.runtime}", "runtime", plan.runtime)
 
 
 # --- the target with constraints dropped or replaced ---

@@ -77,7 +77,8 @@ def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> list[Member]:
     A fact may concern a package only through its framework: those are asked where the package itself has no answer.
     """
     asked = [variable for variable in search.variables if variable.bits & bits]
-    leaders = [one for one in search.variables if one not in asked and _leads(one, asked)]
+    names = {one.package for one in asked}
+    leaders = [one for one in search.variables if one not in asked and names.intersection(one.followers)]
     place = _place_of(search, asked, bits)
     found = [*_of_facts(search, softs, asked, bits, place)]
     found = found or [*_of_facts(search, softs, leaders, bits, place)]
@@ -86,11 +87,6 @@ def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> list[Member]:
     found = found or _of_pairs(search, [*asked, *leaders], bits, place)
     found = found or [*_of_images(search, softs, [*asked, *leaders], bits, place)]
     return found or [one for variable in asked for one in _lone_reason(search, variable)]
-
-
-def _leads(variable: Variable, asked: Sequence[Variable]) -> bool:
-    """Whether a package is the framework of one of those asked for."""
-    return any(one.package in variable.followers for one in asked)
 
 
 def _place_of(search: Search, asked: Sequence[Variable], bits: int) -> str:
@@ -117,7 +113,7 @@ def _of_images(
     one = next(needy, None) if drivers else None
     if one is not None:
         held = " and ".join(one.option.build.system)
-        text = f"{_name(one)} takes {held} from the image, and no image of these starts with {drivers[0]}"
+        text = f"{one.option.label} takes {held} from the image, and no image of these starts with {drivers[0]}"
         yield Member("matrix", text, search.known.matrix.cite(one.option.build))
 
 
@@ -187,12 +183,16 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
     one = next((weighed.option for weighed in search.domain(variable, place) if weighed.violations == FITS), None)
     if one is None or not place.startswith("linux"):
         return None
-    name = f"{one.package} {one.full}"
+    name = one.label
     if not one.build.system:
-        minors = ", ".join(sorted(search.known.pythons.of(one.pythons), key=versions.release))
-        reason = f"no image can be made with a Python that {name} has wheels for ({minors})"
-        if any(wish.marker for wish, _ in variable.wishes):
+        pythons = search.known.pythons.of(one.pythons)
+        minors = ", ".join(sorted(pythons, key=versions.release))
+        if not one.pythons & search.python_bits:
             reason = f"{name} has wheels for Python {minors}, and the marker is true on none of these"
+        elif not any(map(search.images.is_ready, pythons)):
+            reason = f"no image can be made with a Python that {name} has wheels for ({minors})"
+        else:
+            reason = f"why no image carries {name} is not known"
         weak = any(
             other.option.build.how == "inferred" for name in search.variables for other in search.domain(name, place)
         )
@@ -265,11 +265,6 @@ def _dispute(
     for objection in objections[:_MOST]:
         text = sentence(objection, left.option, right.option)
         yield Member("matrix", f"{text}; this is only inferred" if likely else text, cites, likely)
-
-
-def _name(weighed: Weighed) -> str:
-    """A build as messages name it."""
-    return f"{weighed.option.package} {weighed.option.full}".strip()
 
 
 # --- whether a conflict is proven ---
@@ -351,9 +346,6 @@ def _is_seen(search: Search, weighed: Weighed, soft: Soft) -> bool:
     if _FIELDS.get(subject, ())[:1] == ("runtime",) and build.local:
         return True
     fields = _FIELDS.get(subject, ())
-    return not any(is_unseen(search.known.matrix, build, *_kin(name)) for name in fields)
-
-
-def _kin(field: str) -> tuple[str, ...]:
-    """A field with those on which it depends: other runtimes of a release carry other code and need other drivers."""
-    return (field, "runtime") if field in {"kernels", "driver", "system"} else (field,)
+    # other runtimes of a release carry other code and need other drivers
+    kin = {name: ("runtime",) if name in {"kernels", "driver", "system"} else () for name in fields}
+    return not any(is_unseen(search.known.matrix, build, name, *more) for name, more in kin.items())

@@ -235,6 +235,13 @@ def test_a_minor_that_is_only_inferred_fixes_no_minor_of_the_system():
     assert builds.fixes_minor(replace(seen, inferred=("runtime",), system=("cuda11.2",)))
 
 
+@pytest.mark.parametrize(("cuda", "fits"), [("cuda12.1", True), ("cuda12.3", False)])
+def test_a_build_that_names_no_library_of_the_system_finds_that_which_another_asks_for(cuda, fits):
+    jax = next(one for one in builds.release(MATRIX, "jax", "0.4.18") if one.build.extras == ("cuda12-local",))
+    plugin = row(runtime=cuda, cuda_from="system")
+    assert packages.fits_runtime(jax, builds.part(MATRIX, plugin, "jax-cuda12-plugin"), twins=False) is fits
+
+
 @pytest.mark.parametrize(
     ("compiled", "there", "wants"),
     [

@@ -168,6 +168,7 @@ BAD = [
     ("cuda-major-mixed-in-env", PYTHON + "RUN pip install torch==2.6.0 cupy-cuda11x==13.3.0\n"),
     ("framework-build-tag-mismatch", PYTHON + "RUN pip install torch==2.2.0+cu121 torchvision==0.17.0+cu118\n"),
     ("python-unsupported", "FROM python:3.8\nRUN pip install tensorflow-gpu==1.15.0\n"),
+    ("python-unsupported", "FROM python:3.11\nRUN pip install 'tensorflow[and-cuda]==2.14.1'\n"),  # the extra's wheels
     (
         "accidental-cpu-wheel",
         "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN conda install -c conda-forge pytorch=2.4\n",

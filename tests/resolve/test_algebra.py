@@ -123,7 +123,10 @@ def options(*rows: dict[str, Any]) -> list[Any]:
 def test_which_runtimes_share_a_process(
     left: tuple[str, str], right: tuple[str, str], twins: bool, expected: bool
 ) -> None:
-    one, other = options(*(build("1.0", runtime, cuda_from=source) for runtime, source in (left, right)))
+    def row(runtime: str, source: str) -> dict[str, Any]:
+        return build("1.0", runtime, cuda_from=source, **({"system": runtime} if source == "system" else {}))
+
+    one, other = options(row(*left), row(*right))
     assert fits_runtime(one, other, twins) is expected
     assert fits_runtime(other, one, twins) is expected
 

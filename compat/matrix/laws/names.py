@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
 from compat.matrix import key_of
-from compat.matrix.laws.view import Breach, Placed, has_system
+from compat.matrix.laws.view import Breach, Placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -38,6 +39,7 @@ def _repeated(items: Iterable[Placed], names: Callable[[Placed], Iterable[object
 
 def names_exist(view: View) -> Iterator[Breach]:
     """Every index, package, toolkit, system, target, library version and term that a row names has a row."""
+    yield from _referring(view, _REFERENCES)
     for table, naming in _NAMING.items():
         for item in view.of(table):
             yield from naming(view, item)
@@ -46,13 +48,40 @@ def names_exist(view: View) -> Iterator[Breach]:
             yield from _build_names(view, item)
 
 
+# Table, fields, and the table that has a row for each of their values.
+_REFERENCES: Final = (
+    ("packages", "follows plugs needs", "packages"),
+    ("instances", "gpu", "gpus"),
+    ("processors", "accelerator", "accelerators"),
+    ("capabilities", "last_driver", "drivers"),
+    ("cudnn", "first_cc last_cc", "capabilities"),
+    ("nccl", "first_cc last_cc", "capabilities"),
+    ("tensorrt", "first_cc last_cc", "capabilities"),
+    ("jetpack", "capabilities", "capabilities"),
+    ("images", "os", "systems"),
+    ("rocm", "os", "systems"),
+    ("jetpack", "os", "systems"),
+)
+
+
+def _referring(view: View, references: Iterable[tuple[str, str, str]]) -> Iterator[Breach]:
+    """Values of fields that no row of another table has; a system counts by its major too (``rhel9`` for rhel9.4)."""
+    for table, names, other in references:
+        known = view.keys(other)
+        for item, key in product(view.of(table), names.split()):
+            stated = getattr(item.row, key)
+            for name in stated if isinstance(stated, tuple) else (stated,):
+                major = name.partition(".")[0] if other == "systems" else name
+                if name and known.isdisjoint((name, major)):
+                    yield Breach(item, key, f"{name} is not in {other}", f"one of {other}")
+
+
 def _build_names(view: View, item: Placed) -> Iterator[Breach]:
     """Index, package, kernels and runtime of a build."""
     row = item.row
-    if row.index and row.index not in {index.row.name for index in view.of("indexes")}:
-        yield Breach(item, "index", f"{row.index} is not in indexes", "a name of indexes")
-    if row.package not in {package.row.name for package in view.of("packages")}:
-        yield Breach(item, "package", f"{row.package} is not in packages", "a name of packages")
+    for key, table in (("index", "indexes"), ("package", "packages")):
+        if (name := getattr(row, key)) and name not in view.keys(table):
+            yield Breach(item, key, f"{name} is not in {table}", f"one of {table}")
     for name in row.kernels:
         if name != "-" and not _is_known_code(view, name):
             yield Breach(
@@ -72,7 +101,7 @@ def _is_known_code(view: View, name: str) -> bool:
 
 def _runtime(view: View, item: Placed, runtime: str) -> Iterator[Breach]:
     """A CUDA or ROCm version must have a release; below the first release of the table it is silent, not wrong."""
-    for prefix, known in (("cuda", view.toolkit_versions), ("rocm", view.rocm_versions)):
+    for prefix, known in (("cuda", view.toolkit_versions), ("rocm", view.keys("rocm"))):
         version = runtime.removeprefix(prefix)
         if runtime.startswith(prefix) and known and not _is_released(version, known):
             yield Breach(item, "runtime", f"{prefix} has no release {version}", f"a release of {prefix}")
@@ -88,44 +117,27 @@ def _below(minor: str, known: Collection[str]) -> bool:
     return versions.release(minor) < min(map(versions.release, known))
 
 
-def _package_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The packages that a companion follows, plugs a device into or needs."""
-    row, known = item.row, {package.row.name for package in view.of("packages")}
-    for key, names in (("follows", (row.follows,)), ("plugs", (row.plugs,)), ("needs", row.needs)):
-        for name in names:
-            if name and name not in known:
-                yield Breach(item, key, f"{name} is not in packages", "a name of packages")
-
-
 def _image_names(view: View, item: Placed) -> Iterator[Breach]:
     """System, toolkit, libraries, condition and framework of an image, and the place of its flavours."""
     row = item.row
-    if row.os and not has_system(view, row.os):
-        yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
-    if row.cuda and not _is_released(row.cuda, view.cuda_versions):
+    if row.cuda and not _is_released(row.cuda, view.keys("cuda")):
         yield Breach(item, "cuda", f"{row.cuda} is not in cuda", "a release of cuda")
     if "{flavour}" in row.tag and not row.flavours:
         yield Breach(item, "flavours", "is missing", "what {flavour} stands for")
     if row.flavours and "{flavour}" not in row.tag:
         yield Breach(item, "tag", f"{row.tag} has no {{flavour}}", "a place for its flavours")
-    if item.raw.get("require", "") not in {"", *(named.row.name for named in view.of("requires"))}:
+    if item.raw.get("require", "") not in {"", *view.keys("requires")}:
         yield Breach(item, "require", f"{item.raw['require']:.40} is not in requires", "a name of requires")
     yield from _library(view, item, "cudnn", row.cudnn)
-    yield from _framework(view, item)
+    framework = row.framework.partition("==")[0]
+    if framework and view.keys("packages") and framework not in view.keys("packages"):
+        yield Breach(item, "framework", f"{framework} is not in packages", "one of packages")
     yield from _runtime(view, item, row.runtime)
-
-
-def _framework(view: View, item: Placed) -> Iterator[Breach]:
-    """The framework that an image carries."""
-    name = item.row.framework.partition("==")[0]
-    packages = {package.row.name for package in view.of("packages")}
-    if name and packages and name not in packages:
-        yield Breach(item, "framework", f"{name} is not in packages", "a name of packages")
 
 
 def _library(view: View, item: Placed, table: str, version: str) -> Iterator[Breach]:
     """A library version that an image states, as exact as it states it."""
-    known = {release.row.version for release in view.of(table)}
+    known = view.keys(table)
     if version and known and not any(_same_release(version, release) for release in known):
         yield Breach(item, table, f"{version} is not in {table}", f"a version of {table}, or the beginning of one")
 
@@ -157,18 +169,8 @@ def _system_names(_view: View, item: Placed) -> Iterator[Breach]:
         yield Breach(item, "pythons", f"lacks {row.python}", "its own python3 among those it packages")
 
 
-def _capability_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The last driver branch that serves a capability."""
-    branches = {branch.row.branch for branch in view.of("drivers")}
-    if item.row.last_driver and item.row.last_driver not in branches:
-        yield Breach(item, "last_driver", f"{item.row.last_driver} is not in drivers", "a branch of drivers")
-
-
-def _rocm_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The systems that a ROCm release supports."""
-    for os in item.row.os:
-        if not has_system(view, os):
-            yield Breach(item, "os", f"{os} is not in systems", "a name of systems")
+def _rocm_names(_view: View, item: Placed) -> Iterator[Breach]:
+    """The kernels that a ROCm release states are those of its systems."""
     for text in item.row.linux:
         os = text.partition(":")[0]
         if item.row.os and os not in item.row.os:
@@ -176,50 +178,24 @@ def _rocm_names(view: View, item: Placed) -> Iterator[Breach]:
 
 
 def _library_names(view: View, item: Placed) -> Iterator[Breach]:
-    """CUDA releases and capabilities of a library release."""
+    """CUDA releases of a library release."""
     minors, majors = set(view.toolkits), {name.partition(".")[0] for name in view.toolkits}
     for cuda in item.row.cuda:
         if cuda not in minors | majors and not _below(cuda, minors):
             yield Breach(item, "cuda", f"{cuda} is not in cuda", "a major or minor of cuda")
-    for key in ("first_cc", "last_cc"):
-        cc = getattr(item.row, key)
-        if cc and f"sm_{cc.replace('.', '')}" not in view.capabilities:
-            yield Breach(item, key, f"{cc} is not in capabilities", "a capability")
 
 
 def _jetpack_names(view: View, item: Placed) -> Iterator[Breach]:
-    """Capabilities, toolkit and system of a JetPack."""
-    row = item.row
-    for cc in row.capabilities:
-        if f"sm_{cc.replace('.', '')}" not in view.capabilities:
-            yield Breach(item, "capabilities", f"{cc} is not in capabilities", "a capability")
-    if row.cuda and row.cuda not in view.toolkits:
-        yield Breach(item, "cuda", f"{row.cuda} is not in cuda", "a minor of cuda")
-    if row.os and not has_system(view, row.os):
-        yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
-
-
-def _instance_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The GPU of an instance type."""
-    if item.row.gpu not in {product.row.name for product in view.of("gpus")}:
-        yield Breach(item, "gpu", f"{item.row.gpu} is not in gpus", "a name of gpus")
-
-
-def _processor_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The accelerator that a maker's products are."""
-    if item.row.accelerator not in {row.row.accelerator for row in view.of("accelerators")}:
-        yield Breach(item, "accelerator", f"{item.row.accelerator} is not in accelerators", "one of accelerators")
+    """The toolkit of a JetPack."""
+    if item.row.cuda and item.row.cuda not in view.toolkits:
+        yield Breach(item, "cuda", f"{item.row.cuda} is not in cuda", "a minor of cuda")
 
 
 _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
-    "packages": _package_names,
     "images": _image_names,
     "gpus": _product_names,
-    "instances": _instance_names,
-    "processors": _processor_names,
     "intel": _intel_names,
     "systems": _system_names,
-    "capabilities": _capability_names,
     "rocm": _rocm_names,
     "cudnn": _library_names,
     "nccl": _library_names,
@@ -230,12 +206,7 @@ _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
 
 def images_exist(view: View) -> Iterator[Breach]:
     """Every image that a system or a JetPack names exists in images."""
-    for table, key in (("systems", "image"), ("jetpack", "images")):
-        for item in view.of(table):
-            value = getattr(item.row, key)
-            for reference in value if isinstance(value, tuple) else (value,):
-                if reference and reference not in view.references:
-                    yield Breach(item, key, f"{reference} is not in images", "a tag of images")
+    yield from _referring(view, (("systems", "image", "images"), ("jetpack", "images", "images")))
 
 
 def requirements_parse(view: View) -> Iterator[Breach]:

@@ -49,10 +49,17 @@ class View:
         self._tables: dict[str, list[Placed]] = {}
         for item in placed:
             self._tables.setdefault(item.table, []).append(item)
+        self._keys: dict[str, frozenset[str]] = {}
 
     def of(self, table: str) -> list[Placed]:
         """The placed rows of a table, in the files' order."""
         return self._tables.get(table, [])
+
+    def keys(self, table: str) -> frozenset[str]:
+        """What others name the rows of a table by: the first field of their key, images by their references."""
+        if table not in self._keys:
+            self._keys[table] = frozenset(name for item in self.of(table) for name in _names(item.row))
+        return self._keys[table]
 
     def names(self) -> tuple[str, ...]:
         """All tables that have rows."""
@@ -72,19 +79,9 @@ class View:
         return found
 
     @cached_property
-    def cuda_versions(self) -> set[str]:
-        """Full CUDA releases."""
-        return {item.row.cuda for item in self.of("cuda")}
-
-    @cached_property
     def toolkit_versions(self) -> set[str]:
         """Full CUDA releases that were published as a toolkit."""
         return {item.row.cuda for item in self.of("cuda") if item.row.toolkit}
-
-    @cached_property
-    def rocm_versions(self) -> set[str]:
-        """Full ROCm releases."""
-        return {item.row.rocm for item in self.of("rocm")}
 
     @cached_property
     def gfx(self) -> set[str]:
@@ -102,15 +99,11 @@ class View:
         """Compute capabilities as targets, ``sm_89``."""
         return {f"sm_{item.row.cc.replace('.', '')}" for item in self.of("capabilities")}
 
-    @cached_property
-    def systems(self) -> set[str]:
-        """Names and aliases of operating-system releases."""
-        return {name for item in self.of("systems") for name in (item.row.os, *item.row.aliases)}
 
-    @cached_property
-    def references(self) -> set[str]:
-        """Full references of every image."""
-        return {reference for item in self.of("images") for reference in item.row.references()}
+def _names(row: Any) -> tuple[str, ...]:
+    if isinstance(row, rows.Image):
+        return row.references()
+    return getattr(row, rows.KEYS[type(row)][0]), *(row.aliases if isinstance(row, rows.System) else ())
 
 
 def label(placed: Placed) -> str:
@@ -119,8 +112,3 @@ def label(placed: Placed) -> str:
     shown = [getattr(placed.row, key) for key in keys[:2]]
     words = [" ".join(item) if isinstance(item, tuple) else str(item) for item in shown]
     return " ".join([placed.table, *(word for word in words if word)])
-
-
-def has_system(view: View, os: str) -> bool:
-    """Whether a release, or its major (``rhel9`` for ``rhel9.4``), has a row."""
-    return os in view.systems or os.partition(".")[0] in view.systems
