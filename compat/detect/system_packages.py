@@ -78,7 +78,8 @@ def _versions(machine: Machine) -> tuple[dict[str, str], str]:
 def _dpkg(data: bytes) -> dict[str, str]:
     """Paragraphs of dpkg's status file whose name concerns us and whose state is installed (dpkg(1))."""
     found = {}
-    for start in re.finditer(rb"^Package: (" + _CONCERN.encode() + rb"[^\s]*)$", data, re.MULTILINE):
+    data = b"\n" + data  # a pattern that begins with plain bytes is found several times faster than one with ^
+    for start in re.finditer(rb"\nPackage: (" + _CONCERN.encode() + rb"[^\s]*)$", data, re.MULTILINE):
         end = data.find(b"\n\n", start.end())
         text = data[start.end() : end if end >= 0 else None]
         version = re.search(rb"^Version: (\S+)", text, re.MULTILINE)

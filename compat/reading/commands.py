@@ -36,6 +36,8 @@ def typed(text: str) -> tuple[str, ...]:
     >>> typed("$ docker run --rm \\\n  --gpus all IMAGE\\nit fails")
     ('docker run --rm --gpus all IMAGE',)
     """
+    if not text:
+        return ()
     found: list[str] = []
     for line in re.sub(r" ?\\\n\s{0,40}", " ", text).split("\n"):
         match = _PROMPT.match(line[:2200]) or _CALLED.match(line[:2200])
