@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     os.environ["COLUMNS"] = "100"  # the width of whoever generates must not show
+    os.environ["LC_ALL"] = "C.UTF-8"  # nor their language
     stale = [path for path, text in files().items() if not _fresh(ROOT / path, text, write=not given.check)]
     for path in stale:
         print(f"{'not fresh' if given.check else 'written'}: {path}")

@@ -11,7 +11,8 @@ settings.load_profile("steady")
 
 
 def pytest_configure():
-    """The same terminal everywhere. Programs that a test interrupts would inherit that whoever started the tests in the background ignores Ctrl-C."""
+    """The same terminal and language everywhere. Programs that a test interrupts would inherit that whoever started the tests in the background ignores Ctrl-C."""
+    os.environ["LC_ALL"] = "C.UTF-8"
     os.environ["TERM"] = "xterm"  # a dumb terminal would be answered in plain words
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

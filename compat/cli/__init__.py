@@ -57,12 +57,15 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from compat.cli.application import application, overview
+    from compat.render.language import speak
 
-    typed = next((word for word in arguments if not word.startswith("-")), "")
+    pairs = zip(("", *arguments), arguments, strict=False)
+    typed = next((word for before, word in pairs if not word.startswith("-") and before != "--lang"), "")
     names = [typed] if typed in COMMANDS else list(COMMANDS) if "_ENVCHECK_COMPLETE" in os.environ else []
     ready()
     try:
         _refuse_empty(arguments)
+        speak(arguments, os.environ)
         app = application(names) if names else overview()
         code = app(args=list(arguments), prog_name="envcheck", standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is told here, not by the interpreter on its way out

@@ -12,7 +12,8 @@ import typer
 
 from compat.cli import COMMANDS
 from compat.cli.conversion import Command, Group
-from compat.cli.options import Formats, Speech, format_option
+from compat.cli.options import LANG, Formats, Speech, format_option
+from compat.render.language import spoken
 
 # What each command does, in the few words that the overview has room for.
 IN_SHORT: Final = {
@@ -39,7 +40,7 @@ def overview() -> typer.Typer:
     """A Typer application that lists the commands and loads none of them: for ``--help`` and for slips in names."""
     app = application(())
     for name, summary in IN_SHORT.items():
-        app.command(name, short_help=summary)(_unloaded)
+        app.command(name, short_help=spoken().said(summary))(_unloaded)
     return app
 
 
@@ -52,11 +53,12 @@ def application(names: Iterable[str]) -> typer.Typer:
 
     Markup, tracebacks and completion of Rich are off: importing it would cost more than most commands do.
     """
+    said = spoken().said
     app = typer.Typer(
         name="envcheck",
         cls=Group,
-        help="Find what does not fit between GPU, driver, CUDA or ROCm, framework, Python and container.",
-        epilog="Exit codes: 0 fine, 1 findings or no plan, 2 bad input, 3 could not be checked, 130 interrupted.",
+        help=said("Find what does not fit between GPU, driver, CUDA or ROCm, framework, Python and container."),
+        epilog=said("Exit codes: 0 fine, 1 findings or no plan, 2 bad input, 3 could not be checked, 130 interrupted."),
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -68,16 +70,26 @@ def application(names: Iterable[str]) -> typer.Typer:
         if hasattr(module, "COMMANDS"):
             app.add_typer(_group(module), name=name)
         else:
-            app.command(name, cls=Command, short_help=IN_SHORT[name])(expanded(module.command))
+            page = _page(module.command)
+            app.command(name, cls=Command, help=page, short_help=said(IN_SHORT[name]))(expanded(module.command))
     return app
 
 
 def _group(module: ModuleType) -> typer.Typer:
     """A command that has commands of its own."""
-    group = typer.Typer(cls=Group, help=module.TITLE, no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(cls=Group, help=spoken().said(module.TITLE), no_args_is_help=True, rich_markup_mode=None)
     for name, function in module.COMMANDS.items():
-        group.command(name, cls=Command)(expanded(function))
+        group.command(name, cls=Command, help=_page(function))(expanded(function))
     return group
+
+
+def _page(function: Callable[..., Any]) -> str:
+    """The help of a command: its docstring, each paragraph in the language of the process."""
+    said = spoken().said
+    paragraphs = (" ".join(text.split()) for text in (function.__doc__ or "").split("\n\n"))
+    return "\n\n".join(
+        said("Example") + text[7:] if text.startswith("Example: ") else said(text) for text in paragraphs
+    )
 
 
 def _root(
@@ -85,6 +97,7 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", "-V", help="Print the version and exit.", is_eager=True)
     ] = False,
+    lang: Annotated[str, typer.Option("--lang", metavar="LANG", help=LANG)] = "",  # noqa: ARG001 - read before all else
 ) -> None:
     """Options before any command."""
     if version:

@@ -10,9 +10,30 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from compat.errors import InputError
+from compat.render.ink import Ink, columns
+from compat.render.language import ENGLISH, Catalogue, spoken
 
 
-class Command(TyperCommand):
+class _Spoken:
+    """What commands and their groups share: parameters that convert late, and help in the language of the process."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, that of ``--help`` included."""
+        found = [_late(parameter) for parameter in super().get_params(ctx)]  # type: ignore[misc]
+        for parameter in found:
+            parameter.help = spoken().said(getattr(parameter, "help", None) or "")
+        return found
+
+    def get_help(self, ctx: Any) -> str:
+        """The page of ``--help``."""
+        formatter = ctx.make_formatter()
+        if spoken() is not ENGLISH:
+            _translate(formatter, spoken())
+        self.format_help(ctx, formatter)  # type: ignore[attr-defined]
+        return str(formatter.getvalue()).rstrip("\n")
+
+
+class Command(_Spoken, TyperCommand):
     """A command whose parameters convert late, and which drops no value in silence."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -24,17 +45,30 @@ class Command(TyperCommand):
         _demand_once(args, self.params)
         return super().parse_args(ctx, args)
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, that of ``--help`` included."""
-        return [_late(parameter) for parameter in super().get_params(ctx)]
 
-
-class Group(TyperGroup):
+class Group(_Spoken, TyperGroup):
     """A group of commands whose own parameters convert late."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, that of ``--help`` included."""
-        return [_late(parameter) for parameter in super().get_params(ctx)]
+
+def _translate(formatter: Any, words: Catalogue) -> None:
+    """Let a formatter of help say headings in another language, and fold lines whose characters are wide."""
+    section, usage = formatter.section, formatter.write_usage
+
+    def lines(text: str, indent: int) -> list[str]:
+        return Ink(width=formatter.width).wrap(text, " " * indent)
+
+    def rows(pairs: list[tuple[str, str]], most: int = 30) -> None:
+        room = min(most, max(columns(left) for left, _ in pairs)) + formatter.current_indent + 2
+        for left, right in pairs:
+            head = " " * formatter.current_indent + left
+            first, *rest = lines(right, room)
+            told = [head, first, *rest] if columns(head) > room - 2 else [head + first[columns(head) :], *rest]
+            formatter.write("".join(f"{line}\n" for line in told))
+
+    formatter.section = lambda name: section(words.said(name))
+    formatter.write_usage = lambda prog, args="": usage(prog, args, prefix=f"{words.said('Usage')}: ")
+    formatter.write_text = lambda text: formatter.write("\n".join(lines(text, formatter.current_indent)) + "\n")
+    formatter.write_dl = rows
 
 
 def _demand_once(args: list[str], parameters: list[Any]) -> None:

@@ -38,6 +38,7 @@ class Formats:
 
 
 _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
+LANG: Final = "Language of text: en or zh-CN. [default: that of the locale]"
 
 
 def format_option(formats: Formats) -> Any:
@@ -75,6 +76,7 @@ class Speech:
         str, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to FILE, whole or not at all.")
     ] = ""
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the answer.")] = False
+    lang: Annotated[str, typer.Option("--lang", metavar="LANG", help=LANG)] = ""
     no_color: Annotated[
         bool, typer.Option("--no-color", help="No colours (NO_COLOR works too); TERM=dumb: words for marks.")
     ] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from compat.lazy import dataclass
@@ -63,7 +63,7 @@ def text(told: Explanation, *, pen: Ink | None = None) -> str:
     lines: list[str] = []
     for message in told.messages:
         lines += pen.wrap(f"{message.program}: {message.meaning}")
-        lines += [pen("green", "  harmless")] if message.benign else []
+        lines += [pen("green", f"  {pen.words.said('harmless')}")] if message.benign else []
         if len(message.candidates) > 1:
             lines += pen.wrap(
                 "It may point to several causes; `envcheck doctor --error TEXT` weighs them with the facts.", "  "
@@ -77,7 +77,9 @@ def text(told: Explanation, *, pen: Ink | None = None) -> str:
 def listing(told: Explanation, *, pen: Ink | None = None) -> str:
     """A line per code with its title."""
     pen = pen or Ink()
-    return "\n".join(table([(topic.code, topic.title) for topic in told.topics], pen))
+    pages = pen.words.pages
+    rows = [(topic.code, pages.get(topic.code, {}).get("title", topic.title)) for topic in told.topics]
+    return "\n".join(table(rows, pen))
 
 
 def _typed(blocks: tuple[Typed, ...], pen: Ink) -> list[str]:
@@ -91,13 +93,13 @@ def _typed(blocks: tuple[Typed, ...], pen: Ink) -> list[str]:
 
 def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
     """One code's page; a brief one leaves out why it matters, the commands and the sources."""
+    if told := pen.words.pages.get(topic.code):
+        topic = replace(topic, what="", title=told["title"], why=told["why"], fix=told["fix"])
     lines = pen.headed("bold", topic.title, f"{topic.code} ({topic.severity})".removesuffix(" ()"))
-    parts = (
-        [("", topic.what), ("Fix", topic.fix)] if brief else [("", topic.what), ("Why", topic.why), ("Fix", topic.fix)]
-    )
+    parts = [("", topic.what), ("Why", "" if brief else topic.why), ("Fix", topic.fix)]
     for label, body in parts:
         plain = body.replace("``", "`")  # docstrings mark code for the web page
-        lines += pen.wrap(f"{label}: {plain}" if label else plain, "  ", "  ")
+        lines += pen.wrap(f"{pen.words.said(label)}: {plain}" if label else plain, "  ", "  ") if body else []
     if not brief:
         lines += _typed(topic.commands, pen)
         lines += [pen("dim", line) for source in topic.sources for line in pen.wrap(source, "  - ", "    ")]

@@ -7,7 +7,8 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from compat.render.ink import Ink, counted, one_line
+from compat.render.ink import Ink, one_line
+from compat.render.language import ENGLISH
 from compat.render.markdown import escape
 from compat.render.monitoring import gauges
 
@@ -75,7 +76,10 @@ Line = tuple[str, str]  # style, text
 
 def _sections(found: Fleet, wishes: Sequence[str]) -> Iterator[tuple[str, list[Line]]]:
     """Heads with their lines."""
-    yield counted(len(found.nodes), "node") + ", " + counted(len(found.groups), "group"), [*_groups(found)]
+    yield (
+        ENGLISH.counted(len(found.nodes), "node") + ", " + ENGLISH.counted(len(found.groups), "group"),
+        [*_groups(found)],
+    )
     said = _SAID if wishes else _STATE
     head = f"To run {', '.join(wishes)}" if wishes else "Verdicts"
     kinds: dict[tuple[str, str], list[str]] = {}
@@ -90,7 +94,7 @@ def _sections(found: Fleet, wishes: Sequence[str]) -> Iterator[tuple[str, list[L
     if codes := _codes(found):
         yield "Findings", [("", f"{code}: {_some(names)}") for code, names in codes.items()]
     if wishes and (plans := [*_plans(found)]):
-        yield "One plan for all" if _covers_all(found) else counted(len(found.plans), "plan"), plans
+        yield "One plan for all" if _covers_all(found) else ENGLISH.counted(len(found.plans), "plan"), plans
     if found.errors:
         yield "Not read", [("unknown", f"{item.record}: {item.why}") for item in found.errors]
 

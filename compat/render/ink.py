@@ -7,14 +7,14 @@ of each mark, a paragraph a line, and rows of a table as sentences.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import textwrap
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
+from compat.render.language import ENGLISH, Catalogue, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,7 @@ _MARKS: Final = {
     "skipped": ("-", "Skipped:"),
     "command": ("$", "Run:"),
 }
+_PIECE: Final = pattern(r"\s+|[（《“]?(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]+)[，。、；：）》”？！]*")
 _ENDLESS: Final = 1 << 20  # columns of a paper on which no line is folded
 
 
@@ -62,9 +63,9 @@ def columns(text: str) -> int:
 
 
 def _filled(text: str, width: int, first: str, follow: str) -> list[str]:
-    """Lines of a text with wide characters: between two of those a line may end, as in print."""
+    """Lines of a text with wide characters: between two of those a line may end, and no mark that closes begins one."""
     lines, line = [], first
-    for piece in re.findall(r"\s+|[\u2e80-\uffef]|[^\s\u2e80-\uffef]+", text):
+    for piece in _PIECE.findall(text):
         if columns(line + piece) > width and line.strip() and line not in {first, follow}:
             lines.append(line.rstrip())
             line = follow
@@ -82,16 +83,18 @@ class Ink:
         columns: of the terminal, to which tables are folded; 0 where no terminal reads, for then a row stays one line
             that ``grep`` finds whole.
         plain: whether words stand for marks, and rows of tables are sentences.
+        words: the language of what is written.
     """
 
     colored: bool = False
     width: int = 100
     columns: int = 0
     plain: bool = False
+    words: Catalogue = ENGLISH
 
     def mark(self, kind: str) -> str:
         """What stands before a line: error, warning, info, fits, unknown, skipped, or a command to type."""
-        return _MARKS[kind][self.plain]
+        return self.words.said(_MARKS[kind][1]) if self.plain else _MARKS[kind][0]
 
     def __call__(self, style: str, text: str) -> str:
         """The text in a style of words from bold, dim, red, green, yellow, blue, cyan."""
@@ -129,9 +132,9 @@ class Ink:
 def ink(*, colored: bool = False) -> Ink:
     """Ink for the terminal at hand: its width, held between 60 and 110 columns for a comfortable line."""
     if os.environ.get("TERM") == "dumb":
-        return Ink(colored, _ENDLESS, plain=True)
+        return Ink(colored, _ENDLESS, plain=True, words=spoken())
     room = shutil.get_terminal_size((100, 24)).columns
-    return Ink(colored, max(60, min(110, room)), room if sys.stdout.isatty() else 0)
+    return Ink(colored, max(60, min(110, room)), room if sys.stdout.isatty() else 0, words=spoken())
 
 
 def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = (), indent: str = "") -> list[str]:
@@ -207,8 +210,3 @@ def _blocks(rows: Sequence[tuple[str, ...]], pen: Ink, head: tuple[str, ...], in
             said = Ink(width=pen.columns).wrap(cell, f"{indent}{name.ljust(label)}  ", indent + " " * (label + 2))
             lines += said if cell else []
     return lines
-
-
-def counted(count: int, noun: str) -> str:
-    """A count with its noun: ``1 error``, ``2 errors``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

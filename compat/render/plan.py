@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.plan import NO_CODE
 from compat.render.ink import Ink, columns, one_line, printable, table
+from compat.render.language import ENGLISH
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _KERNELS: Final = {
     "native": ("green", "native kernels"),
-    "ptx": ("yellow", "{}, compiled by the driver at first use"),
+    "ptx": ("yellow", "{code}, compiled by the driver at first use"),
     "none": ("red", "no kernels"),
     "unknown": ("yellow", "not known"),
 }
@@ -33,8 +34,9 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
     """
     pen = pen or Ink()
     lines: list[str] = []
+    said = pen.words.said
     if given.status == "unknown":
-        lines += [pen("yellow bold", f"{pen.mark('unknown')} No answer: what decides is not known."), ""]
+        lines += [pen("yellow bold", f"{pen.mark('unknown')} {said('No answer: what decides is not known.')}"), ""]
     if given.plan:
         lines += plan(given.plan, pen=pen, explain=explain, settled=given.status == "plan")
     if given.status == "conflict":
@@ -43,11 +45,11 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
     for condition in given.conditions or (given.plan.conditions if given.plan else ()):
         lines += pen.wrap(condition, f"  {pen.mark('unknown')} ", "    ") if condition not in told else []
     if given.fixes:
-        lines += ["", pen("bold", "Each of these works (checked):")]
+        lines += ["", pen("bold", said("Each of these works (checked):"))]
         for number, fix in enumerate(given.fixes, 1):
             lines += _fix(number, fix, pen)
     elif given.status == "conflict":
-        lines += ["", "No change near to what was asked was found to work."]
+        lines += ["", said("No change near to what was asked was found to work.")]
     lines += _citations(given.conflicts, pen) if explain else []
     return "\n".join(lines)
 
@@ -66,20 +68,21 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         explain: whether to add the choices.
         settled: false where the plan is only the nearest one, because a fact that decides is not known.
     """
-    runtime = "no GPU code" if chosen.runtime == NO_CODE else chosen.runtime
+    said = pen.words.said
+    runtime = said("no GPU code") if chosen.runtime == NO_CODE else chosen.runtime
     head = printable(f"{runtime}, Python {chosen.python}, {', '.join(chosen.archs)}")
     rows = [
         (
             printable(build.requirement),
-            printable(build.runtime) or "no GPU code",
-            printable(build.index) or "default index",
+            printable(build.runtime) or said("no GPU code"),
+            printable(build.index) or said("default index"),
         )
         for build in chosen.builds
     ]
     lines = [
         pen("green bold", f"{pen.mark('fits')} {head}")
         if settled
-        else pen("yellow bold", f"{pen.mark('unknown')} nearest: {head}"),
+        else pen("yellow bold", f"{pen.mark('unknown')} {said('nearest: ')}{head}"),
         "",
         *table(rows, pen, indent="  "),
         "",
@@ -108,7 +111,8 @@ def _fact(label: str, value: str, why: str, pen: Ink, *, style: str = "") -> lis
     """A labelled value, and its reason behind it where there is room, else below."""
     value, why = one_line(value), one_line(why)
     first, *rest = [pen(style, line[18:]) if style else line[18:] for line in pen.wrap(value, " " * 18)]
-    told = [f"  {pen('bold', label.ljust(16))}{first}", *(" " * 18 + line for line in rest)]
+    label = pen.words.said(label)
+    told = [f"  {pen('bold', label + ' ' * (16 - columns(label)))}{first}", *(" " * 18 + line for line in rest)]
     if not why or 18 + columns(f"{value}  {why}") <= pen.width:
         return [told[0] + (pen("dim", f"  {why}") if why else ""), *told[1:]]
     return [*told, *(pen("dim", line) for line in pen.wrap(why, " " * 20))]
@@ -119,7 +123,7 @@ def _gpu(verdict: GpuVerdict, pen: Ink, count: int = 1) -> list[str]:
     style, words = _KERNELS[verdict.kernels]
     name = f"{verdict.name} ({verdict.target})" if verdict.name != verdict.target else verdict.target
     name = f"{count} x {name}" if count > 1 else name
-    told = words.format("PTX" if sm(verdict.target) else "SPIR-V")
+    told = pen.words.said(words, code="PTX" if sm(verdict.target) else "SPIR-V")
     return _fact("GPU", f"{name}: {told}", verdict.why, pen, style=style)
 
 
@@ -142,15 +146,17 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink, *, explain: bool) -> lis
     """Each clash with its members; what explains has a citation as a number, written out once in :func:`_citations`."""
     numbers = _numbered(conflicts) if explain else {}
     proven = any(not conflict.likely for conflict in conflicts)
-    unsure = "" if proven else " This is likely and not proven: a row that decides is only inferred."
-    lines = pen.headed("red bold", f"{pen.mark('error')} These do not fit together.{unsure}")
+    said = pen.words.said
+    unsure = "" if proven else said(" This is likely and not proven: a row that decides is only inferred.")
+    lines = pen.headed("red bold", f"{pen.mark('error')} {said('These do not fit together.')}{unsure}")
     told = _alike(conflicts)
     for number, (conflict, others) in enumerate(told, 1):
-        lines += ["", pen("bold", f"Clash {number} of {len(told)}" if len(told) > 1 else "The clash")]
+        head = said("Clash {number} of {all}", number=number, all=len(told)) if len(told) > 1 else said("The clash")
+        lines += ["", pen("bold", head)]
         for member in conflict.members:
-            lines += pen.wrap(f"{member.kind}: {member.text}{_marks(member, numbers)}", "  - ", "    ")
+            lines += pen.wrap(f"{said(member.kind)}: {member.text}{_marks(member, numbers)}", "  - ", "    ")
         lines += pen.wrap(conflict.why, "  ") if conflict.why else []
-        lines += pen.wrap(f"The same holds for {', '.join(others)}.", "  ") if others else []
+        lines += pen.wrap(said("The same holds for {others}.", others=", ".join(others)), "  ") if others else []
     return lines
 
 
@@ -193,7 +199,7 @@ def _marks(member: Member, numbers: dict[str, int]) -> str:
 def _citations(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
     """The citations written out, one to an entry."""
     entries = [pen.wrap(one_line(text), f"  [{number}] ", "      ") for text, number in _numbered(conflicts).items()]
-    head = ["", pen("dim", "Sources")] if entries else []
+    head = ["", pen("dim", pen.words.said("Sources"))] if entries else []
     return [*head, *(pen("dim", line) for entry in entries for line in entry)]
 
 
@@ -201,6 +207,19 @@ def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:
     """A change that was checked to work, with the command that asks for it; several where it leads to several plans."""
     commands = [one_line(command) for command in (fix.command, *fix.commands) if command]
     return [
-        *pen.wrap(fix.text, f"  {number}. ", "     "),
+        *pen.wrap(_deed(fix, pen), f"  {number}. ", "     "),
         *(pen("cyan", f"     {pen.mark('command')} {text}") for text in commands),
     ]
+
+
+def _deed(fix: Remedy, pen: Ink) -> str:
+    """A remedy in words: its own, or in another language what it changes."""
+    said = pen.words.said
+    if pen.words is ENGLISH or not fix.changes:
+        return fix.text
+    changes = fix.changes.items()
+    told = (
+        said(name) if value == "true" else said("{name} becomes {value}", name=said(name), value=value)
+        for name, value in changes
+    )
+    return said("; ").join(told)

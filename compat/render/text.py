@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Build, Gpu, Library, plain
-from compat.render.ink import Ink, counted, one_line
+from compat.render.ink import Ink, columns, one_line
+from compat.render.language import ENGLISH
 
 if TYPE_CHECKING:
     from compat.facts import Host
-    from compat.findings import Finding, Report
+    from compat.findings import Ask, Finding, Report
+    from compat.render.language import Catalogue
 
 _FRAMEWORKS: Final = (
     "torch",
@@ -51,39 +53,57 @@ def report(
     if quiet:
         return "\n".join(told[:-1])
     lines = [pen("bold", title), *machine(host, pen), "", *told]
-    lines += [pen("green", f"{pen.mark('fits')} ") + one_line(text) for text in found.fine]
+    lines += _fine(found, pen, verbose=verbose)
     if found.fine:
         lines.append("")
     if found.questions:
-        lines.append("To decide, run and add the output:")
+        lines.append(pen.words.said("To decide, run and add the output:"))
         lines += [
             line
             for one in found.questions
-            for line in (f"  {pen.mark('command')} {one.run}", *pen.wrap(one.decides, "      "))
+            for line in (f"  {pen.mark('command')} {one.run}", *pen.wrap(_decides(one, found, pen), "      "))
         ]
         lines.append("")
     if found.unchecked:
         lines += [*(pen("dim", line) for line in _unchecked(found, pen, verbose=verbose)), ""]
     lines.append(_closing(found, pen))
-    lines += [pen("dim", line) for hint in _hints(found, host) for line in pen.wrap(hint, "", "  ")]
+    hints = (pen.words.said(hint) for hint in _hints(found, host))
+    lines += [pen("dim", line) for hint in hints for line in pen.wrap(hint, "", "  ")]
     return "\n".join(lines)
 
 
 def summary_of(host: Host) -> str:
     """One line that says which machine this is: system, Python, devices, driver."""
     words = [host.os_name or host.os or "", f"Python {host.python}" if host.python else ""]
-    words += [f"in {host.container}" if host.container else "", *_devices(host)]
+    words += [f"in {host.container}" if host.container else "", *_devices(host, ENGLISH)]
     words.append(f"driver {host.driver}" if host.driver else "")
     return one_line(" · ".join(word for word in words if word))
 
 
-def _devices(host: Host) -> list[str]:
+def _fine(found: Report, pen: Ink, *, verbose: bool) -> list[str]:
+    """What fits, a line each; in another language than that of the checks only how much of it there is."""
+    if pen.words is not ENGLISH and not verbose and found.fine:
+        return [pen("green", f"{pen.mark('fits')} ") + pen.words.said("{count} checks fit", count=len(found.fine))]
+    return [pen("green", f"{pen.mark('fits')} ") + one_line(text) for text in found.fine]
+
+
+def _decides(ask: Ask, found: Report, pen: Ink) -> str:
+    """What the output of a command decides."""
+    titles = [pen.words.title(one) for one in found.findings if one.title in ask.decides]
+    return (
+        ask.decides
+        if pen.words is ENGLISH or not titles
+        else pen.words.said("whether: ") + pen.words.said("; ").join(titles)
+    )
+
+
+def _devices(host: Host, words: Catalogue) -> list[str]:
     """Devices by name with their number; "no GPU" only if that is known."""
     if not host.known("gpus"):
         return []
-    names = [gpu.name or gpu.target or gpu.pci or "unnamed GPU" for gpu in host.gpus or ()]
+    names = [gpu.name or gpu.target or gpu.pci or words.said("unnamed GPU") for gpu in host.gpus or ()]
     if not names:
-        return ["no GPU"]
+        return [words.said("no GPU")]
     return [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
@@ -92,21 +112,23 @@ def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
 
     In short, what was seen is one line; ``verbose`` tells all of it with its places, and where the knowledge is from.
     """
-    style, mark = _STYLES[finding.severity], pen.mark(finding.severity)
-    sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
+    style, mark, words = _STYLES[finding.severity], pen.mark(finding.severity), pen.words
+    sure = "" if finding.confidence == "certain" else f" ({words.said(finding.confidence)})"
     where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""
-    lines = pen.headed(style, f"{mark} {where}{finding.title}", f"{finding.code}{sure}")
-    lines += pen.wrap(one_line(finding.detail), "    ")
+    lines = pen.headed(style, f"{mark} {where}{words.title(finding)}", f"{finding.code}{sure}")
+    detail = words.detail(finding)
+    lines += pen.wrap(one_line(detail), "    ")
+    lines += pen.wrap(one_line(finding.detail), "    ") if verbose and detail != finding.detail else []
     lines += _evidence(finding, pen) if verbose else _glimpse(finding, pen)
     if finding.fix.text:
-        lines += _labelled("do", finding.fix.text, pen)
+        lines += _labelled("do", words.fix(finding), pen)
     lines += [" " * 10 + pen("cyan", one_line(f"{pen.mark('command')} {command}")) for command in finding.fix.commands]
     if finding.fix.unchecked:
-        lines += _labelled("", f"not checked: {finding.fix.unchecked}", pen)
+        lines += _labelled("", f"{words.said('not checked')}: {finding.fix.unchecked}", pen)
     for consequence in finding.consequences:
-        lines += _labelled("hence", f"{consequence.title} ({consequence.code})", pen)
+        lines += _labelled("hence", f"{words.title(consequence)} ({consequence.code})", pen)
     if finding.sources and verbose:
-        lines += [pen("dim", line) for line in _labelled("from", _sources(finding), Ink(width=pen.width))]
+        lines += [pen("dim", line) for line in _labelled("from", _sources(finding), Ink(width=pen.width, words=words))]
     return lines
 
 
@@ -117,7 +139,7 @@ def _sources(finding: Finding, most: int = 3) -> str:
     return "; ".join(cited[:most]) + more
 
 
-def unchecked_of(found: Report, *, verbose: bool = True) -> list[str]:
+def unchecked_of(found: Report, *, verbose: bool = True, words: Catalogue = ENGLISH) -> list[str]:
     """What was not judged, an entry each: facts that nobody knows in one, everything else with its own reason.
 
     In short the facts are counted, for their names are those of a host file: what gives them all is named instead.
@@ -126,34 +148,46 @@ def unchecked_of(found: Report, *, verbose: bool = True) -> list[str]:
     facts = {item.fact: len(item.names) for item in found.unchecked if item.fact}
     if not facts:
         return said
-    count = counted(sum(facts.values()), "check")
+    count = words.counted(sum(facts.values()), "check")
     if verbose:
-        return [*said, f"{count} for want of {', '.join(facts)}"]
-    more = f"; {counted(len(said) - _SAID, 'other')}" if len(said) > _SAID else ""
-    return [*said[:_SAID], f"{count} for want of facts that `envcheck host` gives on the machine itself{more}"]
+        return [*said, words.said("{count} for want of {facts}", count=count, facts=", ".join(facts))]
+    more = f"; {words.counted(len(said) - _SAID, 'other')}" if len(said) > _SAID else ""
+    wanting = words.said("{count} for want of facts that `envcheck host` gives on the machine itself", count=count)
+    return [*said[:_SAID], wanting + more]
 
 
 def _unchecked(found: Report, pen: Ink, *, verbose: bool) -> list[str]:
     """The same under a heading, on the terminal's paper."""
-    entries = unchecked_of(found, verbose=verbose)
-    return ["Not checked:", *(line for said in entries for line in pen.wrap(said, f"  {pen.mark('unknown')} ", "    "))]
+    entries = unchecked_of(found, verbose=verbose, words=pen.words)
+    heading = pen.words.said("Not checked:")
+    return [heading, *(line for said in entries for line in pen.wrap(said, f"  {pen.mark('unknown')} ", "    "))]
 
 
 def machine(host: Host, pen: Ink) -> list[str]:
     """The machine in a few lines: only what is known, and what is known to be absent."""
-    return [f"  {pen('dim', label.ljust(8))} {one_line(text)}" for label, text in parts(host).items()]
+    told = parts(host, pen.words).items()
+    return [f"  {pen('dim', _padded(pen.words.said(label), 8))} {one_line(text)}" for label, text in told]
 
 
-def parts(host: Host) -> dict[str, str]:
+def _padded(label: str, width: int) -> str:
+    """A label with blanks to so many columns."""
+    return label + " " * (width - columns(label))
+
+
+def parts(host: Host, words: Catalogue = ENGLISH) -> dict[str, str]:
     """The layers of a machine that are known, or known to be absent, by their labels."""
     told = {
         "system": _join(host.os_name or host.os, host.kernel and f"kernel {host.kernel}", host.arch, _libc(host)),
-        "where": host.container and f"inside a {host.container} container",
-        "GPU": ", ".join(_devices(host)),
-        "driver": _drivers(host),
+        "where": host.container and words.said("inside a {kind} container", kind=host.container),
+        "GPU": ", ".join(_devices(host, words)),
+        "driver": _drivers(host, words),
         "toolkit": _toolkits(host),
-        "Python": _python(host),
-        "engine": _join(host.engine, host.engine_status, host.gpu_runtime and f"GPUs by {host.gpu_runtime}"),
+        "Python": _python(host, words),
+        "engine": _join(
+            host.engine,
+            host.engine_status,
+            host.gpu_runtime and words.said("GPUs by {runtime}", runtime=host.gpu_runtime),
+        ),
     }
     return {label: text for label, text in told.items() if text}
 
@@ -168,10 +202,10 @@ def _libc(host: Host) -> str:
     return f"glibc {host.glibc}" if host.glibc else host.libc or ""
 
 
-def _drivers(host: Host) -> str:
+def _drivers(host: Host, words: Catalogue) -> str:
     """Both vendors' drivers, where a machine has both, and the CUDA that NVIDIA's allows by itself."""
     nvidia = host.driver and f"NVIDIA {host.driver}"
-    cuda = host.driver_cuda and f"up to CUDA {host.driver_cuda}"
+    cuda = host.driver_cuda and words.said("up to CUDA {version}", version=host.driver_cuda)
     return _join(nvidia, cuda, host.amdgpu and f"amdgpu {host.amdgpu}")
 
 
@@ -180,7 +214,7 @@ def _toolkits(host: Host) -> str:
     return _join(host.cuda_toolkit and f"CUDA {host.cuda_toolkit}", host.rocm and f"ROCm {host.rocm}")
 
 
-def _python(host: Host) -> str:
+def _python(host: Host, words: Catalogue) -> str:
     """The interpreter with the frameworks in it; "no framework" only where the packages are known."""
     packages = host.packages or {}
     builds = host.builds or {}
@@ -190,14 +224,14 @@ def _python(host: Host) -> str:
         for name in names
     ]
     if host.known("packages") and not told:
-        told = ["no framework installed"]
+        told = [words.said("no framework installed")]
     return _join(host.python, host.python_environment, *told)
 
 
 def _labelled(label: str, text: str, pen: Ink) -> list[str]:
     """A labelled paragraph of a finding, its further lines under its first."""
     first, *rest = pen.wrap(one_line(text), " " * 10)
-    return [f"    {pen('bold', label.ljust(5))} {first.lstrip()}", *rest]
+    return [f"    {pen('bold', _padded(pen.words.said(label), 5))} {first.lstrip()}", *rest]
 
 
 def _glimpse(finding: Finding, pen: Ink) -> list[str]:
@@ -206,7 +240,12 @@ def _glimpse(finding: Finding, pen: Ink) -> list[str]:
     seen = ", ".join(f"{item.fact} = {value_of(item.value)}" for item in told)
     room = pen.width - 10
     said = seen if len(seen) <= room else f"{seen[: room - 1]}…"
-    return ["    " + pen("bold", "seen  ") + one_line(said)] if said else []
+    return ["    " + pen("bold", _seen(pen)) + one_line(said)] if said else []
+
+
+def _seen(pen: Ink) -> str:
+    """What stands before evidence."""
+    return _padded(pen.words.said("seen"), 6)
 
 
 def _evidence(finding: Finding, pen: Ink) -> list[str]:
@@ -214,7 +253,7 @@ def _evidence(finding: Finding, pen: Ink) -> list[str]:
     lines: list[str] = []
     for item in finding.evidence:
         first, *rest = pen.wrap(f"{item.fact} = {value_of(item.value)}", " " * 10, " " * 12)
-        label = "    " + (" " * 6 if lines else pen("bold", "seen  "))
+        label = "    " + (" " * 6 if lines else pen("bold", _seen(pen)))
         lines += [label + first.lstrip(), *rest]
         lines += _source(item.source, pen, used=max(len(first), *(len(line) for line in rest), 0), lines=lines)
     return lines
@@ -260,15 +299,18 @@ def _hints(found: Report, host: Host) -> list[str]:
 
 def _closing(found: Report, pen: Ink) -> str:
     """The verdict with what to ask next."""
-    codes = [finding.code for finding in found.findings if finding.severity != "info"]
+    words, codes = pen.words, [finding.code for finding in found.findings if finding.severity != "info"]
     if codes:
-        return pen("bold", verdict(found) + ".") + pen("dim", f"  More: envcheck explain {codes[0]}")
-    unsure = f" {sum(len(item.names) for item in found.unchecked)} could not be checked." if found.unchecked else ""
-    return pen("green", NOTHING) + unsure if found.checked else pen("yellow", UNCHECKED)
+        return pen("bold", verdict(found, words) + words.said(".")) + pen(
+            "dim", f"  {words.said('More')}: envcheck explain {codes[0]}"
+        )
+    count = sum(len(item.names) for item in found.unchecked)
+    unsure = " " + words.said("{count} could not be checked.", count=count) if count else ""
+    return pen("green", words.said(NOTHING)) + unsure if found.checked else pen("yellow", words.said(UNCHECKED))
 
 
-def verdict(found: Report) -> str:
+def verdict(found: Report, words: Catalogue = ENGLISH) -> str:
     """What a report amounts to; that nothing was found is no praise where nothing could be checked."""
     counts = [(found.count("error"), "error"), (found.count("warning"), "warning")]
-    told = ", ".join(counted(count, noun) for count, noun in counts if count)
-    return told or (NOTHING if found.checked else UNCHECKED)
+    told = ", ".join(words.counted(count, noun) for count, noun in counts if count)
+    return told or words.said(NOTHING if found.checked else UNCHECKED)
