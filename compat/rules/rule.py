@@ -99,6 +99,18 @@ class Rule:
         return Fix(re.split(r"(?<=\.) (?=[A-Z])", sections(cls)["Fix"])[0], changes=changes or cls.changes)
 
 
+class NvidiaRule(Rule):
+    """Base of the rules on NVIDIA GPUs."""
+
+    vendors = ("nvidia",)
+
+
+class AmdRule(Rule):
+    """Base of the rules on AMD GPUs."""
+
+    vendors = ("amd",)
+
+
 def sections(rule: type[Rule]) -> dict[str, str]:
     """The parts of a rule's docstring under their headings, each on one line; what stands before them under ``""``."""
     parts = re.split(rf"^\s*({'|'.join(HEADINGS)}):", rule.__doc__ or "", flags=re.MULTILINE)

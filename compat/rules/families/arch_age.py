@@ -10,7 +10,7 @@ from compat.findings import Evidence
 from compat.joints import kernels
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
-from compat.rules.rule import Fits, Found, Outcome, Rule, told
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
 from compat.rules.stack import Installed, named
 from compat.targets import Sm, kernels_for, sm
 
@@ -143,7 +143,7 @@ def _below_all(matrix: Matrix, device: Sm) -> bool:
     return (device.major, device.minor) < lowest
 
 
-class ArchTooNewForBuild(Rule):
+class ArchTooNewForBuild(NvidiaRule):
     """The build has no code for this newer GPU.
 
     Why: Machine code runs within one major version only; a build without PTX has nothing to run or to translate.
@@ -154,7 +154,6 @@ class ArchTooNewForBuild(Rule):
     """
 
     area = "arch"
-    vendors = ("nvidia",)
     requires = (
         "driver-too-old-for-runtime",
         "wrong-vendor-build",
@@ -237,7 +236,7 @@ def _all_covered(installed: tuple[Installed, ...], gpus: tuple[Gpu, ...]) -> Out
     return None
 
 
-class ArchTooOldForBuild(Rule):
+class ArchTooOldForBuild(NvidiaRule):
     """The build dropped this older GPU.
 
     Why: Vendors remove old architectures: compilers stop targeting them, and wheels drop them to save size.
@@ -249,7 +248,6 @@ class ArchTooOldForBuild(Rule):
     """
 
     area = "arch"
-    vendors = ("nvidia",)
     requires = ("wrong-vendor-build", "arch-specific-target", "arch-integrated-vs-discrete")
     asks = ("builds", "packages")
 

@@ -15,7 +15,7 @@ from compat.joints.verdict import Unknown, any_of, clash_of, sure
 from compat.lazy import pattern
 from compat.rules.families.arch_age import may_be_another, nvidia_cards, served, span, uncovered_by
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
-from compat.rules.rule import Found, Outcome, Rule, Unsure, told
+from compat.rules.rule import Found, NvidiaRule, Outcome, Rule, Unsure, told
 from compat.rules.stack import canonical
 from compat.targets import kernels_for, sm
 from compat.versions import minor, release
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from compat.rules.together import Here
 
 
-class ArchSpecificTarget(Rule):
+class ArchSpecificTarget(NvidiaRule):
     """Kernels were built for an architecture-specific target that does not match.
 
     Why: ``sm_90a`` code is bound to exactly that capability; ``f`` targets cover one family.
@@ -41,7 +41,6 @@ class ArchSpecificTarget(Rule):
     """
 
     area = "arch"
-    vendors = ("nvidia",)
     requires = ("extension-arch-missing",)
     asks = ("builds",)
     changes = (
@@ -61,7 +60,7 @@ class ArchSpecificTarget(Rule):
         return None
 
 
-class ArchIntegratedVsDiscrete(Rule):
+class ArchIntegratedVsDiscrete(NvidiaRule):
     """Code for discrete GPUs does not run on Jetson-class GPUs, nor the reverse.
 
     Why: Integrated capabilities stand outside the rule that code of one major runs on higher minors.
@@ -70,7 +69,6 @@ class ArchIntegratedVsDiscrete(Rule):
     """
 
     area = "arch"
-    vendors = ("nvidia",)
     requires = ("jetson-generic-wheel",)
     asks = ("builds",)
 
@@ -95,7 +93,7 @@ class ArchIntegratedVsDiscrete(Rule):
         return None
 
 
-class PtxJitTooNewForDriver(Rule):
+class PtxJitTooNewForDriver(NvidiaRule):
     """PTX in the build is newer than the driver can compile.
 
     Why: Minor-version compatibility does not extend to PTX: the driver compiles it, and knows versions up to its own
@@ -105,7 +103,6 @@ class PtxJitTooNewForDriver(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
     asks = ("builds", "driver_cuda")
 
@@ -124,7 +121,7 @@ class PtxJitTooNewForDriver(Rule):
         return None
 
 
-class ArchPtxOnly(Rule):
+class ArchPtxOnly(NvidiaRule):
     """The GPU is served by PTX alone: the first start is slow.
 
     Why: The driver compiles every kernel on first use and keeps the result in a cache, which containers lose.
@@ -134,7 +131,6 @@ class ArchPtxOnly(Rule):
 
     severity = "warning"
     area = "arch"
-    vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
     changes = (Variable("CUDA_CACHE_MAXSIZE", "4294967296"),)
 
@@ -214,7 +210,7 @@ def _compiled(name: str, target: str) -> Fix:
     return Fix(f"Reinstall {name} compiled for {arch}.", changes=(Variable("TORCH_CUDA_ARCH_LIST", arch), again))
 
 
-class EngineFileForeign(Rule):
+class EngineFileForeign(NvidiaRule):
     """A TensorRT engine file was built elsewhere.
 
     Why: An engine runs with the TensorRT release, on the compute capability and on the platform that it was built with,
@@ -227,7 +223,6 @@ class EngineFileForeign(Rule):
     """
 
     area = "arch"
-    vendors = ("nvidia",)
     _SAID = ("engine-other-platform", "engine-other-gpu", "engine-other-release", "engine-other-model")
 
     def check(self, signals: Hearing) -> Outcome:
@@ -241,7 +236,7 @@ class EngineFileForeign(Rule):
         return Found(detail=f"{heard.signal.meaning}{where}", severity="warning" if runs else None)
 
 
-class CudnnDropsGpu(Rule):
+class CudnnDropsGpu(NvidiaRule):
     """The bundled cuDNN no longer supports this GPU.
 
     Why: cuDNN dropped Maxwell, Pascal and Volta before the frameworks stopped compiling for them.
@@ -250,7 +245,6 @@ class CudnnDropsGpu(Rule):
     """
 
     area = "arch"
-    vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
 
     def check(self, cudnn: str, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
@@ -271,7 +265,7 @@ class CudnnDropsGpu(Rule):
         return None
 
 
-class TritonGpuTooOld(Rule):
+class TritonGpuTooOld(NvidiaRule):
     """torch.compile and Triton cannot target this GPU.
 
     Why: Triton generates code for capability 7.0 and later only.
@@ -281,7 +275,6 @@ class TritonGpuTooOld(Rule):
 
     severity = "warning"
     area = "arch"
-    vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
     changes = (Variable("TORCHDYNAMO_DISABLE", "1"),)
     _FLOOR = (7, 0)  # torch/_inductor: "too old to be supported by the triton GPU compiler"

@@ -12,7 +12,7 @@ from compat.errors import InputError
 from compat.findings import Fix
 from compat.reading.jetson_release import image_l4t
 from compat.rules.knowledge import cuda_of_driver
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, told
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, Unsure, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def _with_gpu(host: Host, _: Matrix) -> Fix:
     return Fix("Start the container with the GPU.", changes=(remedies.run_with_gpu(host),))
 
 
-class ContainerVisibleDevices(Rule):
+class ContainerVisibleDevices(NvidiaRule):
     """NVIDIA_VISIBLE_DEVICES hides the GPU.
 
     Why: It tells the container runtime which GPUs to inject; void injects nothing at all.
@@ -36,7 +36,6 @@ class ContainerVisibleDevices(Rule):
     """
 
     area = "docker"
-    vendors = ("nvidia",)
     asks = ("device_nodes",)
     changes = (Container("--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),)
 
@@ -57,7 +56,7 @@ class ContainerVisibleDevices(Rule):
         )
 
 
-class ContainerDriverCapabilities(Rule):
+class ContainerDriverCapabilities(NvidiaRule):
     """NVIDIA_DRIVER_CAPABILITIES lacks compute or utility.
 
     Why: Only the driver libraries of the named groups are mounted into the container.
@@ -66,7 +65,6 @@ class ContainerDriverCapabilities(Rule):
     """
 
     area = "docker"
-    vendors = ("nvidia",)
     changes = (Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"),)
 
     def check(self, env: Mapping[str, str]) -> Outcome:
@@ -157,7 +155,7 @@ class ContainerNoGpu(Rule):
         return Fits("the container was started with --gpus") if given and "docker" in " ".join(commands) else None
 
 
-class ContainerCgroupLost(Rule):
+class ContainerCgroupLost(NvidiaRule):
     """The container lost its GPUs when the device rules were reloaded.
 
     Why: With the systemd cgroup driver a daemon-reload rewrites the device rules that the hook had added behind the
@@ -168,7 +166,6 @@ class ContainerCgroupLost(Rule):
     """
 
     area = "docker"
-    vendors = ("nvidia",)
     platforms = ("linux", "wsl2")
     asks = ("cgroup", "device_nodes_denied")
     changes = (
@@ -220,7 +217,7 @@ class ContainerSelinux(Rule):
         )
 
 
-class ImageShipsDriver(Rule):
+class ImageShipsDriver(NvidiaRule):
     """The image contains NVIDIA driver libraries.
 
     Why: The driver's libraries must be injected from the host, so that they match the kernel module.
@@ -230,7 +227,6 @@ class ImageShipsDriver(Rule):
     """
 
     area = "container"
-    vendors = ("nvidia",)
     asks = ("libraries",)
     changes = (System("driver-remove"),)
     _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
@@ -246,7 +242,7 @@ class ImageShipsDriver(Rule):
         return Found(detail=f"Inside {container}: {', '.join(found[:3])} is installed in the image.")
 
 
-class ContainerRequiresNewerDriver(Rule):
+class ContainerRequiresNewerDriver(NvidiaRule):
     """The image demands a newer driver than the host has.
 
     Why: The container runtime compares the image's CUDA with that of the driver before it starts anything; it knows
@@ -259,7 +255,6 @@ class ContainerRequiresNewerDriver(Rule):
     """
 
     area = "docker"
-    vendors = ("nvidia",)
     asks = ("driver", "driver_cuda", "image")
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:

@@ -10,7 +10,7 @@ from compat.changes import Command, System
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Found, Outcome, Rule
+from compat.rules.rule import Found, NvidiaRule, Outcome
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _unlike(gpus: tuple[Gpu, ...]) -> bool:
     return any(each >= _OPEN_ONLY for each in at) and any(each < _OPEN_FROM for each in at)
 
 
-class DriverOpenModuleRequired(Rule):
+class DriverOpenModuleRequired(NvidiaRule):
     """This GPU needs the open kernel modules.
 
     Why: Recent GPUs are handled by the open modules only; with the other flavour the driver loads but finds no device.
@@ -45,7 +45,6 @@ class DriverOpenModuleRequired(Rule):
     """
 
     area = "kernel-module"
-    vendors = ("nvidia",)
     platforms = ("linux",)
     changes = (System("driver-open"),)
 
@@ -61,7 +60,7 @@ class DriverOpenModuleRequired(Rule):
         )
 
 
-class DriverOpenModuleUnsupportedGpu(Rule):
+class DriverOpenModuleUnsupportedGpu(NvidiaRule):
     """The GPU is too old for the open kernel modules.
 
     Why: The open modules depend on a co-processor of the GPU (GSP) that came with Turing.
@@ -70,7 +69,6 @@ class DriverOpenModuleUnsupportedGpu(Rule):
     """
 
     area = "kernel-module"
-    vendors = ("nvidia",)
     platforms = ("linux",)
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
@@ -88,7 +86,7 @@ class DriverOpenModuleUnsupportedGpu(Rule):
         return Found(detail=f"{old.name or old.target} with the open modules.", fix=_APART if _unlike(gpus) else None)
 
 
-class DriverGpuUnsupportedByBranch(Rule):
+class DriverGpuUnsupportedByBranch(NvidiaRule):
     """The installed driver branch does not serve this GPU.
 
     Why: Each driver release has a list of devices; legacy cards stay on their last branch.
@@ -97,7 +95,6 @@ class DriverGpuUnsupportedByBranch(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The last branch that serves the card, in the words of this distribution."""
@@ -120,7 +117,7 @@ class DriverGpuUnsupportedByBranch(Rule):
         )
 
 
-class DriverDeviceCountMismatch(Rule):
+class DriverDeviceCountMismatch(NvidiaRule):
     """The driver shows fewer GPUs than the PCI bus.
 
     Why: A lost or half-initialised card disappears from the driver's list while the bus still shows it.
@@ -130,7 +127,6 @@ class DriverDeviceCountMismatch(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "driver-open-module-required", "driver-gsp-init-failed")
     asks = ("xids",)
     changes = (Command("sudo dmesg | grep -iE 'nvrm|xid'", "linux"),)

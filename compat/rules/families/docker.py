@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.changes import Command, Container, System
 from compat.rules.knowledge import is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -106,7 +106,7 @@ class DockerSnap(Rule):
         return Found(detail="Docker is the snap package.")
 
 
-class DockerRootless(Rule):
+class DockerRootless(NvidiaRule):
     """A rootless engine needs its own GPU configuration.
 
     Why: A rootless engine may not edit the device rules that the legacy hook sets.
@@ -116,7 +116,6 @@ class DockerRootless(Rule):
 
     severity = "warning"
     area = "docker"
-    vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("cdi_devices",)
     changes = (_CDI, Container("--device nvidia.com/gpu=all"))
@@ -153,7 +152,7 @@ class K8sNoGpuResource(Rule):
         return Found(detail="No GPU device node is in this pod.", severity="error" if signals.harmful else None)
 
 
-class ContainerMixedInjection(Rule):
+class ContainerMixedInjection(NvidiaRule):
     """Hook and runtime are used together in an unsupported way.
 
     Why: On Tegra and on CDI-only set-ups the old hook refuses to work.
@@ -162,7 +161,6 @@ class ContainerMixedInjection(Rule):
     """
 
     area = "docker"
-    vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("gpu_runtime",)
     changes = (Container("--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),)
@@ -183,7 +181,7 @@ class ContainerMixedInjection(Rule):
         )
 
 
-class ContainerToolkitOld(Rule):
+class ContainerToolkitOld(NvidiaRule):
     """The NVIDIA container toolkit is too old.
 
     Why: Early releases know cgroup v1 only, and mounted compat libraries without looking at the driver.
@@ -193,7 +191,6 @@ class ContainerToolkitOld(Rule):
 
     severity = "warning"
     area = "docker"
-    vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     changes = (System("container-toolkit"),)
     _CGROUP_V2: Final = (1, 8)  # libnvidia-container 1.8.0, release notes: support for cgroup v2
@@ -207,7 +204,7 @@ class ContainerToolkitOld(Rule):
         return Found(detail=f"Toolkit {container_toolkit} does not know cgroup v2.", severity="error")
 
 
-class CdiSpecStale(Rule):
+class CdiSpecStale(NvidiaRule):
     """The CDI specification was written for another driver.
 
     Why: It lists library files of one driver version, and driver upgrades do not refresh it.
@@ -217,7 +214,6 @@ class CdiSpecStale(Rule):
 
     area = "docker"
     severity = "warning"
-    vendors = ("nvidia",)
     asks = ("cdi_devices",)
     changes = (_CDI,)
 
@@ -230,7 +226,7 @@ class CdiSpecStale(Rule):
         return Found(detail=detail, severity="error" if severe else None)
 
 
-class ContainerCliLdcache(Rule):
+class ContainerCliLdcache(NvidiaRule):
     """nvidia-container-cli cannot find the driver's libraries.
 
     Why: It finds the driver through the host's loader cache only.
@@ -239,7 +235,6 @@ class ContainerCliLdcache(Rule):
     """
 
     area = "docker"
-    vendors = ("nvidia",)
     requires = ("container-no-gpu", "no-driver")
     asks = ("libraries", "toolkit_config")
     changes = (
@@ -258,7 +253,7 @@ class ContainerCliLdcache(Rule):
         return Found(detail=detail, facts=("toolkit_config",), severity="warning")
 
 
-class DockerNoGpuRuntime(Rule):
+class DockerNoGpuRuntime(NvidiaRule):
     """The engine has no way to hand out GPUs.
 
     Why: Docker maps --gpus to a hook or a CDI device that the container toolkit provides.
@@ -268,7 +263,6 @@ class DockerNoGpuRuntime(Rule):
 
     severity = "warning"
     area = "docker"
-    vendors = ("nvidia",)
     requires = ("container-no-gpu", "docker-snap", "no-driver")
     asks = ("gpu_runtime", "cdi_devices", "container_toolkit")
     changes = (System("container-toolkit"), *_DOCKER)
@@ -292,7 +286,7 @@ class DockerNoGpuRuntime(Rule):
         )
 
 
-class ContainerVisibleDevicesUnprivileged(Rule):
+class ContainerVisibleDevicesUnprivileged(NvidiaRule):
     """Device requests by variable are not accepted for this container.
 
     Why: Operators switch the variable off so that images cannot grant themselves devices.
@@ -302,7 +296,6 @@ class ContainerVisibleDevicesUnprivileged(Rule):
 
     severity = "warning"
     area = "docker"
-    vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("gpu_runtime", "toolkit_config")
     changes = (Container("--gpus all"),)

@@ -9,7 +9,7 @@ from compat import versions
 from compat.changes import Command, Example, System, Variable
 from compat.findings import Fix
 from compat.rules.knowledge import consumer, cuda_of_driver, data_center, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, told
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +66,7 @@ class DriverHangs(Rule):
         return Found(detail=f"{why[:1].upper()}{why[1:]}.", confidence="likely") if why else None
 
 
-class NoDriver(Rule):
+class NoDriver(NvidiaRule):
     """There is an NVIDIA GPU but no usable NVIDIA driver.
 
     Why: CUDA error 35 and "Found no NVIDIA driver" are printed both when the driver is old and when it is absent, so
@@ -79,7 +79,6 @@ class NoDriver(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
     requires = ("container-no-gpu", "wsl-no-gpu-device", "driver-nouveau-bound")
     asks = ("driver", "gpus", "container", "modules")
 
@@ -140,7 +139,7 @@ class DriverStubLoaded(Rule):
         return None
 
 
-class DriverLibraryMismatch(Rule):
+class DriverLibraryMismatch(NvidiaRule):
     """The NVIDIA kernel module and the driver's libraries have different versions.
 
     Why: A package upgrade replaces the libraries at once, while the old module stays in memory until it is reloaded.
@@ -152,7 +151,6 @@ class DriverLibraryMismatch(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
     requires = ("image-ships-driver", "wsl-linux-driver-installed")
     changes = (Command("sudo reboot", "host"), System("driver-hold"))
 
@@ -196,7 +194,7 @@ class DriverDuplicateLibraries(Rule):
         return Found(detail=f"Driver libraries of {' and '.join(sorted(found))} can be loaded.")
 
 
-class ForwardCompatConflict(Rule):
+class ForwardCompatConflict(NvidiaRule):
     """A cuda-compat libcuda is active where it does not apply.
 
     Why: Forward compatibility is limited to data-center GPUs, some workstation cards and Jetson. Errors 803 and 804
@@ -209,7 +207,6 @@ class ForwardCompatConflict(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
     asks = ("libraries", "gpus", "driver", "env", "image")
     changes = (
         Variable("LD_LIBRARY_PATH"),
@@ -245,7 +242,7 @@ def _older(compat: str, driver: str | None) -> bool:
     return is_version(compat) and is_version(driver) and versions.release(compat) <= versions.release(driver or "")
 
 
-class ForwardCompatAvailable(Rule):
+class ForwardCompatAvailable(NvidiaRule):
     """A cuda-compat package could make this build run.
 
     Why: There, a newer CUDA user space may run on an older kernel driver without touching the host.
@@ -255,7 +252,6 @@ class ForwardCompatAvailable(Rule):
 
     severity = "info"
     area = "driver"
-    vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
     changes = (Example("apt-get install -y cuda-compat-<major>-<minor>"),)
 

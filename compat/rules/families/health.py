@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from compat.changes import Command, Example
 from compat.findings import Fix
-from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 RESET: Final = (Example("sudo nvidia-smi --gpu-reset -i <index>"), Command("sudo reboot", "host"))
 
 
-class GpuXidFatal(Rule):
+class GpuXidFatal(NvidiaRule):
     """A fatal Xid was logged for a GPU.
 
     Why: Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that
@@ -25,7 +25,6 @@ class GpuXidFatal(Rule):
     """
 
     area = "health"
-    vendors = ("nvidia",)
     asks = ("xids",)
     changes = RESET
     # Xids whose immediate action is a reset or restart (NVIDIA, "Xid Errors", catalogue).
@@ -47,7 +46,7 @@ class GpuXidFatal(Rule):
         return Fits("no fatal Xid was logged") if host.xids is not None or heard else None
 
 
-class GpuEccUncorrectable(Rule):
+class GpuEccUncorrectable(NvidiaRule):
     """A GPU has uncorrectable memory errors.
 
     Why: Data on this device can no longer be trusted until it is reset.
@@ -56,7 +55,6 @@ class GpuEccUncorrectable(Rule):
     """
 
     area = "health"
-    vendors = ("nvidia",)
     changes = (Command("nvidia-smi -q -d ECC"), *RESET)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -67,7 +65,7 @@ class GpuEccUncorrectable(Rule):
         return None
 
 
-class GpuResetRequired(Rule):
+class GpuResetRequired(NvidiaRule):
     """The driver says that the GPU needs a reset.
 
     Why: The driver withholds the device after a fault until it is reset.
@@ -76,7 +74,6 @@ class GpuResetRequired(Rule):
     """
 
     area = "health"
-    vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "gpu-ecc-uncorrectable", "driver-device-count-mismatch")
     asks = ("xids",)
     changes = RESET
@@ -87,7 +84,7 @@ class GpuResetRequired(Rule):
         return Found(detail=f"{bad.name or 'A GPU'} must be reset.") if bad else None
 
 
-class GpuRowRemapPending(Rule):
+class GpuRowRemapPending(NvidiaRule):
     """Row remapping or page retirement waits for a reset.
 
     Why: Spare rows are swapped in at reset only.
@@ -97,7 +94,6 @@ class GpuRowRemapPending(Rule):
 
     severity = "warning"
     area = "health"
-    vendors = ("nvidia",)
     requires = ("gpu-ecc-uncorrectable",)
     changes = RESET
 
@@ -107,7 +103,7 @@ class GpuRowRemapPending(Rule):
         return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.") if bad else None
 
 
-class GpuXidApplication(Rule):
+class GpuXidApplication(NvidiaRule):
     """Application-level Xids are in the log.
 
     Why: These codes (13, 31, 43, 45 ...) usually point to the program, not to the device.
@@ -117,7 +113,6 @@ class GpuXidApplication(Rule):
 
     severity = "info"
     area = "health"
-    vendors = ("nvidia",)
     requires = ("gpu-xid-fatal",)
     asks = ("xids",)
     changes = (Example("compute-sanitizer python <script>"),)

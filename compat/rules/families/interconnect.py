@@ -9,7 +9,7 @@ from compat import versions
 from compat.changes import Command, Example, System, Variable
 from compat.findings import Fix
 from compat.rules.knowledge import data_center, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, told
+from compat.rules.rule import AmdRule, Fits, Found, NvidiaRule, Outcome, Rule, told
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
 
 
-class FabricManagerVersionMismatch(Rule):
+class FabricManagerVersionMismatch(NvidiaRule):
     """The fabric manager and the driver are of different versions.
 
     Why: The daemon speaks a private interface to the kernel driver that changes with each version.
@@ -26,7 +26,6 @@ class FabricManagerVersionMismatch(Rule):
     """
 
     area = "fabric"
-    vendors = ("nvidia",)
     changes = (System("fabric-manager"),)
 
     def check(self, fabric_manager: str, driver: str) -> Outcome:
@@ -37,7 +36,7 @@ class FabricManagerVersionMismatch(Rule):
         return Found(detail=f"The fabric manager is {found[0]}, the driver is {driver}.")
 
 
-class FabricManagerDown(Rule):
+class FabricManagerDown(NvidiaRule):
     """An NVSwitch system runs without its fabric manager.
 
     Why: On NVSwitch machines CUDA refuses to initialise until the fabric is configured, although nvidia-smi works.
@@ -48,7 +47,6 @@ class FabricManagerDown(Rule):
     """
 
     area = "fabric"
-    vendors = ("nvidia",)
     requires = ("fabric-manager-version-mismatch", "gpu-xid-fatal")
     asks = ("fabric_manager", "nvswitch", "driver")
     changes = (System("fabric-manager"),)
@@ -80,7 +78,7 @@ class FabricManagerDown(Rule):
         return Fits("the fabric manager runs") if host.nvswitch and running else None
 
 
-class ImexNotReady(Rule):
+class ImexNotReady(NvidiaRule):
     """A multi-node NVLink system has no channel of the IMEX service.
 
     Why: Sharing memory across NVLink trays (GB200 and GB300 NVL72) goes through the IMEX daemon and its channels.
@@ -90,7 +88,6 @@ class ImexNotReady(Rule):
 
     severity = "info"
     area = "fabric"
-    vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("imex",)
     changes = (Command("sudo systemctl enable --now nvidia-imex", "linux"),)
@@ -107,7 +104,7 @@ class ImexNotReady(Rule):
         return Found(detail=f"{rack.name} without an IMEX channel.")
 
 
-class NvlinkDown(Rule):
+class NvlinkDown(NvidiaRule):
     """NVLink lanes are down.
 
     Why: Collectives silently take slower paths when links are missing.
@@ -117,7 +114,6 @@ class NvlinkDown(Rule):
 
     severity = "warning"
     area = "fabric"
-    vendors = ("nvidia",)
     requires = ("fabric-manager-down", "gpu-reset-required")
     asks = ("xids", "gpus")
     changes = (Command("nvidia-smi nvlink --status"),)
@@ -164,7 +160,7 @@ class PcieLinkDegraded(Rule):
         return None
 
 
-class IommuMultiGpuHang(Rule):
+class IommuMultiGpuHang(AmdRule):
     """Several AMD GPUs without iommu=pt.
 
     Why: Translated accesses between GPUs can hang jobs that use several.
@@ -174,7 +170,6 @@ class IommuMultiGpuHang(Rule):
 
     severity = "warning"
     area = "interconnect"
-    vendors = ("amd",)
     platforms = ("linux",)
     changes = (System("kernel-option", option="iommu=pt"),)
 
@@ -268,7 +263,7 @@ class P2pUnsupported(Rule):
         )
 
 
-class PeermemMissing(Rule):
+class PeermemMissing(NvidiaRule):
     """The GPUDirect RDMA module is not loaded.
 
     Why: Without nvidia_peermem (or DMA-BUF with the open modules) traffic between nodes goes through main memory.
@@ -278,7 +273,6 @@ class PeermemMissing(Rule):
 
     severity = "warning"
     area = "interconnect"
-    vendors = ("nvidia",)
     asks = ("infiniband", "driver_branch")
     changes = (Command("sudo modprobe nvidia-peermem", "host"),)
 

@@ -11,7 +11,7 @@ import compat.rules.remedies as remedies
 from compat.changes import Command, Container, Example, System
 from compat.findings import Fix
 from compat.rules.families.rocm import amd_cards
-from compat.rules.rule import Fits, Found, Outcome, Rule, told
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class DriverVfioBound(Rule):
         return Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.") if held else None
 
 
-class DriverNouveauBound(Rule):
+class DriverNouveauBound(NvidiaRule):
     """The nouveau (or nova) driver holds the GPU.
 
     Why: Only one kernel driver can own the device.
@@ -54,7 +54,6 @@ class DriverNouveauBound(Rule):
     """
 
     area = "kernel-module"
-    vendors = ("nvidia",)
     asks = ("modules",)
     changes = (
         Command('echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf', "linux"),
@@ -75,7 +74,7 @@ class DriverNouveauBound(Rule):
         )
 
 
-class DriverSecureBootUnsigned(Rule):
+class DriverSecureBootUnsigned(NvidiaRule):
     """Secure Boot keeps the NVIDIA module out.
 
     Why: The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first
@@ -88,7 +87,6 @@ class DriverSecureBootUnsigned(Rule):
     """
 
     area = "kernel-module"
-    vendors = ("nvidia",)
     platforms = ("linux",)
     changes = (System("module-sign"),)
 
@@ -107,7 +105,7 @@ class DriverSecureBootUnsigned(Rule):
         )
 
 
-class DriverModuleNotLoaded(Rule):
+class DriverModuleNotLoaded(NvidiaRule):
     """The NVIDIA libraries are installed, but the kernel module is not loaded.
 
     Why: A kernel update without a rebuilt module leaves the libraries in place and nothing behind them.
@@ -118,7 +116,6 @@ class DriverModuleNotLoaded(Rule):
     """
 
     area = "kernel-module"
-    vendors = ("nvidia",)
     platforms = ("linux",)
     requires = ("driver-nouveau-bound", "driver-secure-boot-unsigned", "container-no-gpu", "no-driver")
     asks = ("kernel",)
@@ -145,7 +142,7 @@ class DriverModuleNotLoaded(Rule):
         )
 
 
-class DriverGspInitFailed(Rule):
+class DriverGspInitFailed(NvidiaRule):
     """The GPU's firmware (GSP) failed to start.
 
     Why: The device is on the bus but never becomes usable, so every tool reports that there is none.
@@ -155,7 +152,6 @@ class DriverGspInitFailed(Rule):
     """
 
     area = "kernel-module"
-    vendors = ("nvidia",)
     requires = ("driver-open-module-required", "driver-gpu-unsupported-by-branch", "driver-open-module-unsupported-gpu")
     asks = ("gpus", "driver_branch")
     changes = (Command("sudo dmesg | grep -i nvrm", "linux"),)
@@ -166,7 +162,7 @@ class DriverGspInitFailed(Rule):
         return Found(detail=heard.signal.meaning) if heard else None
 
 
-class UvmNotReady(Rule):
+class UvmNotReady(NvidiaRule):
     """nvidia-uvm is not loaded, or its device node is missing.
 
     Why: NVML needs the control node only, CUDA also needs unified memory: nvidia-smi looks healthy while CUDA fails
@@ -178,7 +174,6 @@ class UvmNotReady(Rule):
     """
 
     area = "kernel-module"
-    vendors = ("nvidia",)
     platforms = ("linux",)
     requires = ("container-cgroup-lost", "driver-library-mismatch", "no-driver")
     asks = ("modules",)

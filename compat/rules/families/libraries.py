@@ -11,7 +11,7 @@ from compat.findings import Fix
 from compat.reading.message_facts import cudnn_version
 from compat.rules.families.rocm import amd_cards
 from compat.rules.knowledge import is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 from compat.rules.stack import found_cudnn, installed, packages_of
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _cannot_serve(have: str, built: str) -> bool:
     return mine[0] != own[0] or (len(mine) > 1 and len(own) > 1 and mine[1] < own[1])
 
 
-class LdLibraryPathShadow(Rule):
+class LdLibraryPathShadow(NvidiaRule):
     """LD_LIBRARY_PATH has CUDA folders although the wheels bundle CUDA.
 
     Why: Even a compatible copy of today becomes a mismatch after the next upgrade of either side.
@@ -209,7 +209,6 @@ class LdLibraryPathShadow(Rule):
 
     severity = "warning"
     area = "libraries"
-    vendors = ("nvidia",)
     requires = (
         "library-mismatch", "library-missing", "jax-plugin-init-failed", "frameworks-conflict", "driver-stub-loaded"
     )  # fmt: skip
@@ -259,7 +258,7 @@ class NcclVersionMixed(Rule):
         return Found(detail=f"NCCL {' and '.join(sorted(found))} can be loaded.") if len(found) > 1 else None
 
 
-class LibraryKnownBad(Rule):
+class LibraryKnownBad(NvidiaRule):
     """A library version with a known defect is installed.
 
     Why: JAX carries these versions as start-up checks; one of them breaks binary compatibility.
@@ -269,7 +268,6 @@ class LibraryKnownBad(Rule):
 
     severity = "warning"
     area = "libraries"
-    vendors = ("nvidia",)
     changes = (install("nvidia-cudnn-cu12", upgrade=True),)
 
     def check(self, cudnn: str, matrix: Matrix) -> Outcome:

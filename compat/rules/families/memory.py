@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Container, Variable
-from compat.rules.rule import Fits, Found, Outcome, Rule, told
+from compat.rules.rule import AmdRule, Fits, Found, Outcome, Rule, told
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -177,7 +177,7 @@ class HostMemoryLow(Rule):
         return None
 
 
-class UmaCarveoutSmall(Rule):
+class UmaCarveoutSmall(AmdRule):
     """An integrated GPU has a small share of memory of its own.
 
     Why: Frameworks look at the dedicated pool first, although the GPU can use much more of the main memory.
@@ -188,7 +188,6 @@ class UmaCarveoutSmall(Rule):
 
     severity = "info"
     area = "memory"
-    vendors = ("amd",)
     requires = ("out-of-memory",)
     _SMALL: Final = 4096  # MiB
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Command, Example
 from compat.rules.families.health import RESET
 from compat.rules.knowledge import cite, consumer, data_center, products_of
-from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
 
 
-class GpuThermalThrottle(Rule):
+class GpuThermalThrottle(NvidiaRule):
     """The GPU is slowed down by heat or power.
 
     Why: Benchmarks and timings mean nothing while it lasts.
@@ -29,7 +29,6 @@ class GpuThermalThrottle(Rule):
 
     severity = "warning"
     area = "health"
-    vendors = ("nvidia",)
     changes = (Command("nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"),)
     _BAD: Final = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal", "thermal", "power_brake")
 
@@ -44,7 +43,7 @@ class GpuThermalThrottle(Rule):
         return None
 
 
-class GpuComputeModeExclusive(Rule):
+class GpuComputeModeExclusive(NvidiaRule):
     """The compute mode restricts who may use the GPU.
 
     Why: "Busy or unavailable" (error 46) is usually this setting, or another process that holds the card.
@@ -54,7 +53,6 @@ class GpuComputeModeExclusive(Rule):
 
     severity = "warning"
     area = "health"
-    vendors = ("nvidia",)
     changes = (Command("sudo nvidia-smi -c 0", "linux"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
@@ -77,7 +75,7 @@ class GpuComputeModeExclusive(Rule):
         )
 
 
-class GpuPersistenceOff(Rule):
+class GpuPersistenceOff(NvidiaRule):
     """Persistence mode is off on a data-center GPU.
 
     Why: The driver then unloads its state after the last client, which makes the next start slow and drops settings.
@@ -87,7 +85,6 @@ class GpuPersistenceOff(Rule):
 
     severity = "info"
     area = "health"
-    vendors = ("nvidia",)
     platforms = ("linux",)
     changes = (Command("sudo systemctl enable --now nvidia-persistenced", "linux"),)
 
@@ -97,7 +94,7 @@ class GpuPersistenceOff(Rule):
         return Found(detail=f"It is off on {off.name}.") if off and not host.container else None
 
 
-class MigEnabledNoInstance(Rule):
+class MigEnabledNoInstance(NvidiaRule):
     """MIG is on, but no instance exists.
 
     Why: A GPU in MIG mode without compute instances offers nothing to CUDA.
@@ -106,7 +103,6 @@ class MigEnabledNoInstance(Rule):
     """
 
     area = "mig"
-    vendors = ("nvidia",)
     changes = (Example("sudo nvidia-smi mig -cgi <profile> -C"), Command("sudo nvidia-smi -mig 0", "linux"))
 
     def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -120,7 +116,7 @@ class MigEnabledNoInstance(Rule):
         return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.")
 
 
-class MigPendingMode(Rule):
+class MigPendingMode(NvidiaRule):
     """A change of MIG mode waits for a reset.
 
     Why: The switch takes effect at a reset only.
@@ -130,7 +126,6 @@ class MigPendingMode(Rule):
 
     severity = "warning"
     area = "mig"
-    vendors = ("nvidia",)
     changes = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -141,7 +136,7 @@ class MigPendingMode(Rule):
         return None
 
 
-class MigSingleVisible(Rule):
+class MigSingleVisible(NvidiaRule):
     """Only one MIG instance is usable per process.
 
     Why: CUDA enumerates a single compute instance per process, and MIG switches peer access off.
@@ -151,7 +146,6 @@ class MigSingleVisible(Rule):
 
     severity = "warning"
     area = "mig"
-    vendors = ("nvidia",)
     changes = (Example("export CUDA_VISIBLE_DEVICES=MIG-<uuid>"),)
 
     def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
@@ -187,7 +181,7 @@ class MixedGpuArchitectures(Rule):
         return None
 
 
-class VgpuUnlicensed(Rule):
+class VgpuUnlicensed(NvidiaRule):
     """A virtual GPU without a licence.
 
     Why: Unlicensed virtual GPUs are slowed down and may refuse CUDA.
@@ -196,7 +190,6 @@ class VgpuUnlicensed(Rule):
     """
 
     area = "vgpu"
-    vendors = ("nvidia",)
     asks = ("gpus",)
     changes = (Command("sudo systemctl restart nvidia-gridd", "linux"),)
 
@@ -213,7 +206,7 @@ class VgpuUnlicensed(Rule):
         return Found(detail=f"{bare.name or 'A virtual GPU'} has no licence.", facts=("gpus",), severity="warning")
 
 
-class VgpuComputeDisabled(Rule):
+class VgpuComputeDisabled(NvidiaRule):
     """The virtual GPU's profile has no CUDA.
 
     Why: Only the profile classes Q and C offer CUDA; A and B are for applications and desktops.
@@ -222,7 +215,6 @@ class VgpuComputeDisabled(Rule):
     """
 
     area = "vgpu"
-    vendors = ("nvidia",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU's name ends in a profile of class A or B, as in ``GRID T4-2B``."""
@@ -230,7 +222,7 @@ class VgpuComputeDisabled(Rule):
         return Found(detail=f"{plain.name} is a profile without CUDA.") if plain else None
 
 
-class MpsBroken(Rule):
+class MpsBroken(NvidiaRule):
     """The MPS client cannot reach its server.
 
     Why: With MPS active every CUDA program becomes a client of one daemon.
@@ -240,7 +232,6 @@ class MpsBroken(Rule):
     """
 
     area = "mps"
-    vendors = ("nvidia",)
     asks = ("env", "mps")
     changes = (Command("echo quit | nvidia-cuda-mps-control"), Command("nvidia-cuda-mps-control -d"))
 
@@ -256,7 +247,7 @@ class MpsBroken(Rule):
         return Found(detail=f"{heard.signal.meaning}{state}", facts=("mps",) if host.mps else ())
 
 
-class GpuUnlikeItsKind(Rule):
+class GpuUnlikeItsKind(NvidiaRule):
     """A GPU has less, or other, than its product.
 
     Why: A share of a card, an altered card or an older slot gives less than the data sheet says; several cards together
@@ -267,7 +258,6 @@ class GpuUnlikeItsKind(Rule):
 
     severity = "info"
     area = "health"
-    vendors = ("nvidia",)
     requires = ("pcie-link-degraded", "gpu-reset-required", "nvlink-down")
     # Memory that a driver shows of what is sold: error correction takes a sixteenth of GDDR, the driver some hundred
     # MiB (a T4 shows 15109 of 16384 MiB).
@@ -332,7 +322,7 @@ class GpuUnlikeItsKind(Rule):
                 yield f"has a highest {what} of {own} MHz, and another one of that name {best} MHz"
 
 
-class GpuPowerCapped(Rule):
+class GpuPowerCapped(NvidiaRule):
     """A GPU is held to less power than it comes with.
 
     Why: Somebody lowered the limit: under load the clocks stay below what the card can do, which may be meant so.
@@ -342,7 +332,6 @@ class GpuPowerCapped(Rule):
 
     severity = "info"
     area = "health"
-    vendors = ("nvidia",)
     _SLACK: Final = 0.98  # limits are rounded to whole watts
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat.changes import Command, Container, System, Variable
 from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cite
-from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.rule import AmdRule, Fits, Found, Outcome
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def amd_cards(gpus: tuple[Gpu, ...]) -> list[Gpu]:
     return [gpu for gpu in gpus if gpu.vendor == "amd" or gpu.target.startswith("gfx")]
 
 
-class RocmNoDriver(Rule):
+class RocmNoDriver(AmdRule):
     """There is an AMD GPU, but amdgpu is not live.
 
     Why: The compute driver inside amdgpu is what ROCm talks to.
@@ -35,7 +35,6 @@ class RocmNoDriver(Rule):
     """
 
     area = "rocm"
-    vendors = ("amd",)
     platforms = ("linux",)
     requires = ("rocm-container-flags", "driver-vfio-bound")
     asks = ("device_nodes",)
@@ -59,7 +58,7 @@ def _wanted(cards: list[Gpu]) -> Severity | None:
     return None if any(gpu.integrated is not True for gpu in cards) else "warning"
 
 
-class RocmContainerFlags(Rule):
+class RocmContainerFlags(AmdRule):
     """A ROCm container was started without the devices it needs.
 
     Why: AMD containers need plain device nodes; NVIDIA's flags such as --gpus do nothing here.
@@ -69,7 +68,6 @@ class RocmContainerFlags(Rule):
     """
 
     area = "rocm"
-    vendors = ("amd",)
     platforms = ("linux",)
     requires = ("container-no-gpu",)
     changes = (
@@ -95,7 +93,7 @@ class RocmContainerFlags(Rule):
         return None
 
 
-class RocmKfdMissing(Rule):
+class RocmKfdMissing(AmdRule):
     """amdgpu is loaded, but /dev/kfd is absent.
 
     Why: Graphics works through /dev/dri alone, compute does not. The kernel may be built without HSA_AMD.
@@ -104,7 +102,6 @@ class RocmKfdMissing(Rule):
     """
 
     area = "rocm"
-    vendors = ("amd",)
     platforms = ("linux",)
     requires = ("rocm-no-driver", "rocm-container-flags")
     changes = (Command("grep HSA_AMD /boot/config-$(uname -r)", "linux"),)
@@ -126,7 +123,7 @@ def _is_inside(gpu: Gpu, matrix: Matrix) -> bool:
     return bool(rows) and all(row.segment in {"apu", "integrated", "igpu"} for row in rows)
 
 
-class RocmGfxOverride(Rule):
+class RocmGfxOverride(AmdRule):
     """HSA_OVERRIDE_GFX_VERSION is set.
 
     Why: A near sibling works; another generation crashes the queue. Where the build serves the real target, the
@@ -137,7 +134,6 @@ class RocmGfxOverride(Rule):
 
     severity = "warning"
     area = "rocm"
-    vendors = ("amd",)
     changes = (Variable("HSA_OVERRIDE_GFX_VERSION"),)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
@@ -166,7 +162,7 @@ class RocmGfxOverride(Rule):
         )
 
 
-class RocmGfxUnsupported(Rule):
+class RocmGfxUnsupported(AmdRule):
     """The build has no code objects for this AMD GPU.
 
     Why: ROCm builds carry code for listed targets only, and there is no intermediate form to compile from.
@@ -178,7 +174,6 @@ class RocmGfxUnsupported(Rule):
     """
 
     area = "rocm"
-    vendors = ("amd",)
     requires = ("wrong-vendor-build", "rocm-gfx-override")
     asks = ("builds", "rocm")
     changes = (Variable("HIP_VISIBLE_DEVICES", "0"),)
@@ -267,7 +262,7 @@ def overridden(version: str) -> str:
     return f"gfx{int(found[1])}{int(found[2]):x}{int(found[3]):x}" if found else ""
 
 
-class RocmIgpuInterferes(Rule):
+class RocmIgpuInterferes(AmdRule):
     """An integrated AMD GPU is visible next to the discrete one.
 
     Why: Some libraries need code for every visible device: the message says "all current devices".
@@ -277,7 +272,6 @@ class RocmIgpuInterferes(Rule):
 
     severity = "warning"
     area = "rocm"
-    vendors = ("amd",)
     requires = ("rocm-gfx-unsupported",)
     asks = ("env",)
     changes = (Variable("HIP_VISIBLE_DEVICES", "0"),)

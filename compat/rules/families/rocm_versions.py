@@ -13,7 +13,7 @@ from compat.changes import Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash, Unknown
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
+from compat.rules.rule import AmdRule, Fits, Found, Outcome, Unsure
 from compat.rules.together import clashing
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _newer_driver(lowest: str = "") -> Fix:
     return Fix(f"Upgrade the amdgpu driver{least}, or install a build for an older ROCm.")
 
 
-class RocmLibsMixed(Rule):
+class RocmLibsMixed(AmdRule):
     """System ROCm libraries shadow the ones in the wheel.
 
     Why: HIP and HSA must come from one release; the path decides which copy is loaded.
@@ -52,7 +52,6 @@ class RocmLibsMixed(Rule):
 
     severity = "warning"
     area = "rocm"
-    vendors = ("amd",)
     asks = ("builds",)
     changes = (Variable("LD_LIBRARY_PATH"),)
 
@@ -70,7 +69,7 @@ class RocmLibsMixed(Rule):
         )
 
 
-class RocmVersionMismatch(Rule):
+class RocmVersionMismatch(AmdRule):
     """ROCm user space and kernel driver, or two ROCm copies, are too far apart.
 
     Why: AMD tests each kernel driver with a few releases before and after; HIP and HSA must come from one release.
@@ -81,7 +80,6 @@ class RocmVersionMismatch(Rule):
     """
 
     area = "rocm"
-    vendors = ("amd",)
     requires = ("rocm-libs-mixed",)
     asks = ("rocm", "amdgpu", "builds")
 

@@ -12,7 +12,7 @@ from compat.changes import Container, Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, told
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
 from compat.rules.together import clashing
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _published(case: Case, driver: str, windows: bool) -> Outcome:
     return clashing(case.here, judge, case.matrix, this=f"driver {driver} is loaded", facts=("driver",))
 
 
-class DriverTooOldForRuntime(Rule):
+class DriverTooOldForRuntime(NvidiaRule):
     """The NVIDIA driver is older than the CUDA build needs.
 
     Why: Within one CUDA major, precompiled code runs on any driver of that major (minor-version compatibility); a newer
@@ -76,7 +76,6 @@ class DriverTooOldForRuntime(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
     # a newer driver would not help: it may not even serve the GPU, or is part of a board's system
     requires = ("arch-too-old-for-build", "jetson-generic-wheel")
     asks = ("driver", "driver_cuda", "builds", "cuda_toolkit")
@@ -190,7 +189,7 @@ def _reports_less(driver_cuda: str, cuda: str) -> bool:
     return have[0] < need[0] if need[0] >= 11 else have < need  # minor-version compatibility began with CUDA 11
 
 
-class DriverMinorVersionLimited(Rule):
+class DriverMinorVersionLimited(NvidiaRule):
     """The build is newer than the driver, inside the same CUDA major.
 
     Why: Precompiled code works; what the driver itself must compile (PTX, some new interfaces) does not.
@@ -200,7 +199,6 @@ class DriverMinorVersionLimited(Rule):
 
     severity = "info"
     area = "driver"
-    vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
 
     def check(self, driver_cuda: str, installed: tuple[Installed, ...]) -> Outcome:
@@ -215,7 +213,7 @@ class DriverMinorVersionLimited(Rule):
         return None
 
 
-class PtxJitDisabled(Rule):
+class PtxJitDisabled(NvidiaRule):
     """Compiling PTX is switched off, or its library is missing.
 
     Why: A build without machine code for the GPU depends on the driver's PTX compiler. Containers get that library only
@@ -227,7 +225,6 @@ class PtxJitDisabled(Rule):
     """
 
     area = "driver"
-    vendors = ("nvidia",)
     requires = ("container-driver-capabilities",)
     asks = ("libraries",)
     changes = (Variable("CUDA_DISABLE_PTX_JIT"), Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"))

@@ -13,7 +13,7 @@ from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.families.arch_age import dropped
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 from compat.rules.stack import named
 from compat.targets import sm
 
@@ -107,7 +107,7 @@ def compiling(signals: Hearing, commands: tuple[str, ...]) -> bool:
     return told.compiles(commands) or any(signals.pointing(code) for code in _COMPILING)
 
 
-class ToolkitTooOldForArch(Rule):
+class ToolkitTooOldForArch(NvidiaRule):
     """nvcc does not know the GPU's architecture.
 
     Why: Each toolkit compiles for a fixed list of targets; new ones come and old ones go.
@@ -118,7 +118,6 @@ class ToolkitTooOldForArch(Rule):
     """
 
     area = "toolkit"
-    vendors = ("nvidia",)
     asks = ("cuda_toolkit", "gpus")
     changes = (Variable("TORCH_CUDA_ARCH_LIST", "8.0+PTX"),)
 
@@ -146,7 +145,7 @@ class ToolkitTooOldForArch(Rule):
         return None
 
 
-class ToolkitMismatchExtension(Rule):
+class ToolkitMismatchExtension(NvidiaRule):
     """nvcc and the framework are of different CUDA majors.
 
     Why: The extension would link one runtime and torch another; torch's build helper refuses that.
@@ -155,7 +154,6 @@ class ToolkitMismatchExtension(Rule):
     """
 
     area = "toolkit"
-    vendors = ("nvidia",)
     asks = ("builds",)
     changes = (Example("export CUDA_HOME=/usr/local/cuda-<version>"),)
 
@@ -191,7 +189,7 @@ class ToolkitMismatchExtension(Rule):
         return Found(detail=detail, facts=("cuda_toolkit", "builds"))
 
 
-class HostCompilerUnsupported(Rule):
+class HostCompilerUnsupported(NvidiaRule):
     """The host compiler is outside the range that nvcc accepts.
 
     Why: The limit is compiled into crt/host_config.h, because nvcc must parse the compiler's own headers.
@@ -200,7 +198,6 @@ class HostCompilerUnsupported(Rule):
     """
 
     area = "toolkit"
-    vendors = ("nvidia",)
     asks = ("cuda_toolkit",)
     changes = (System("host-compiler"),)
 
