@@ -9,23 +9,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
-from compat.facts import CATALOGUE
-from compat.findings import RANK, SURENESS, Evidence, Finding, Report
+from compat.facts import CATALOGUE, Unknown
+from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
 from compat.reading.messages import recognise
 from compat.reading.preparation import prepared
 from compat.rules.case import Asked, Case, Missing, evidence, statements
-from compat.rules.gaps import not_judged
 from compat.rules.hearsay import by_messages
 from compat.rules.pages import page_of
 from compat.rules.remedies import spelled
-from compat.rules.rule import Fits, Found, Rule
+from compat.rules.rule import Fits, Found, Rule, Unsure
 from compat.rules.stack import has_no_device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compat.facts import Host
-    from compat.findings import Fix
     from compat.matrix import Matrix
 
 
@@ -63,13 +61,14 @@ def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report
     """
     asked = [_ask(code, rule, layer, case) for layer, (code, rule) in enumerate(rules.items())]
     wanted, unwanted = frozenset(given.get("select", ())), frozenset(given.get("ignore", ()))
-    findings = [*_by_facts(asked, case), *by_messages(asked, case)]
+    by_facts = [_finding(item, item.answer, case) for item in asked if isinstance(item.answer, Found)]
+    findings = [*by_facts, *by_messages(asked, case)]
     kept = [item for item in findings if (not wanted or item.code in wanted) and item.code not in unwanted]
     ordered = _ordered(kept, asked, case)
     return Report(
         findings=_folded(ordered, rules),
         fine=tuple(item.answer.text for item in asked if isinstance(item.answer, Fits) and item.answer.text),
-        unchecked=not_judged(asked, ordered, case),
+        unchecked=_not_judged(asked, ordered, case),
     )
 
 
@@ -119,11 +118,6 @@ def _concerns(rule: type[Rule], case: Case) -> bool:
 # --- findings ---
 
 
-def _by_facts(asked: Iterable[Asked], case: Case) -> list[Finding]:
-    """Findings of the rules that found their fault in the facts."""
-    return [_finding(item, item.answer, case) for item in asked if isinstance(item.answer, Found)]
-
-
 def _finding(item: Asked, found: Found, case: Case) -> Finding:
     """Complete what a rule found: no finding lacks evidence, deed or source."""
     page = page_of(type(item.rule))
@@ -131,6 +125,7 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
     quote = (Evidence("error", heard.line, "error text"),) if heard else ()
     own = needed_of(type(item.rule)) or item.facts
     facts = found.facts or tuple(name for name in own if case.host.value(name) is not None)
+    own_fix = found.fix(case.host, case.matrix) if callable(found.fix) else found.fix
     return Finding(
         code=item.code,
         severity=found.severity or item.rule.severity,
@@ -138,15 +133,9 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
         detail=found.detail,
         confidence=found.confidence,
         evidence=(*(evidence(case.host, name) for name in facts if _stands(case.host, name)), *found.extra, *quote),
-        fix=spelled(_fix(item, found, case), case.host, case.matrix),
+        fix=spelled(own_fix or item.rule.mend(case.host, case.matrix), case.host, case.matrix),
         sources=tuple(dict.fromkeys((*found.sources, *page.sources))),
     )
-
-
-def _fix(item: Asked, found: Found, case: Case) -> Fix:
-    """What a rule prescribes for this fault, or in general."""
-    own = found.fix(case.host, case.matrix) if callable(found.fix) else found.fix
-    return own or item.rule.mend(case.host, case.matrix)
 
 
 def _stands(host: Host, name: str) -> bool:
@@ -184,25 +173,20 @@ def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tup
     by_code = {finding.code: finding for finding in findings}
     parents = {code: _parent(finding, by_code, rules) for code, finding in by_code.items()}
     roots = {code: _root(code, parents) for code in by_code}
-    return tuple(
-        replace(
-            root, consequences=tuple(item for item in findings if roots[item.code] == root.code and item is not root)
-        )
-        for root in findings
-        if roots[root.code] == root.code
-    )
+    folded = []
+    for root in (finding for finding in findings if roots[finding.code] == finding.code):
+        below = tuple(item for item in findings if roots[item.code] == root.code and item is not root)
+        folded.append(replace(root, consequences=below))
+    return tuple(folded)
 
 
 def _parent(finding: Finding, by_code: Mapping[str, Finding], rules: Mapping[str, type[Rule]]) -> str:
     """The first cause named by a finding's rule that was found and bears it; empty if there is none."""
-    causes = (by_code[code] for code in rules[finding.code].requires if code in by_code)
-    places = list(by_code)
-    fits = (
-        cause.code
-        for cause in causes
-        if _bears(cause, finding, earlier=places.index(cause.code) < places.index(finding.code))
-    )
-    return next(fits, "")
+    places = {code: place for place, code in enumerate(by_code)}
+    for code in rules[finding.code].requires:
+        if code in by_code and _bears(by_code[code], finding, earlier=places[code] < places[finding.code]):
+            return code
+    return ""
 
 
 def _bears(cause: Finding, finding: Finding, *, earlier: bool) -> bool:
@@ -223,3 +207,48 @@ def _root(code: str, parents: Mapping[str, str]) -> str:
     back = parents[chain[-1]]
     circle = chain[chain.index(back) :] if back else chain[-1:]
     return min(circle, key=list(parents).index)
+
+
+# --- what was not judged: never shown as fine ---
+
+
+def _not_judged(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) -> tuple[Unchecked, ...]:
+    """Questions that a message leaves open first, then what hung, then the rules that could not be asked."""
+    return (*_questions(asked, findings, case), *_silent(case.host), *_unjudged(asked))
+
+
+def _silent(host: Host) -> Iterator[Unchecked]:
+    """Facts whose source hung: that nobody answered is worth more than a rule left out."""
+    for name in host:
+        reading = host.reading(name)
+        if isinstance(reading, Unknown) and "did not answer" in reading.why:
+            yield Unchecked(name, reading.why)
+
+
+def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) -> tuple[Unchecked, ...]:
+    """For a message that facts leave open: exactly the facts that would decide it."""
+    unsure = {finding.code for finding in findings if finding.confidence != "certain"}
+    questions = {}
+    if case.signals.text and not any(heard.signal.benign for heard in case.signals) and not case.signals.telling:
+        questions[""] = Unchecked("the error text", "no message in it is known; the findings rest on the facts alone")
+    for item in asked:
+        wanted = item.answer.names if isinstance(item.answer, Missing) else ()
+        names = [name for name in dict.fromkeys((*wanted, *item.facts)) if not case.host.known(name)]
+        if item.code in unsure and case.signals.pointing(item.code) and names:
+            questions[item.code] = Unchecked(f"whether it is {item.code}", _ask_for(names))
+    return tuple(questions.values())
+
+
+def _ask_for(names: Sequence[str]) -> str:
+    """The facts that would decide, each with its meaning, so that the person knows what to look up."""
+    return "would be decided by: " + "; ".join(f"{name} ({CATALOGUE[name].meaning})" for name in names)
+
+
+def _unjudged(asked: Sequence[Asked]) -> tuple[Unchecked, ...]:
+    """Rules that could not be asked, grouped by the fact that was missing, and those that do not know."""
+    waiting: dict[str, list[str]] = {}
+    for item in asked:
+        if isinstance(item.answer, Missing):
+            waiting.setdefault(item.answer.names[0], []).append(item.code)
+    missing = [Unchecked.wanting(name, codes) for name, codes in waiting.items()]
+    return (*missing, *(Unchecked(item.code, item.answer.why) for item in asked if isinstance(item.answer, Unsure)))

@@ -18,7 +18,7 @@ from compat.rules.rule import Found
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from compat.findings import Confidence, Severity
+    from compat.findings import Confidence
     from compat.reading.messages import Heard
     from compat.rules.case import Asked, Case
 
@@ -42,9 +42,8 @@ def by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
         if not codes or found & set(codes):
             continue
         for finding in _candidates(heard, [by_code[code] for code in codes], case):
-            old = told.get(finding.code)
-            if old is None or _weight(finding) < _weight(old):
-                told[finding.code] = finding
+            old = told.setdefault(finding.code, finding)
+            told[finding.code] = min(old, finding, key=lambda one: (SURENESS[one.confidence], RANK[one.severity]))
     return list(told.values())
 
 
@@ -59,11 +58,6 @@ def _explained(asked: Iterable[Asked]) -> bool:
     )
 
 
-def _weight(finding: Finding) -> tuple[int, int]:
-    """What a finding by message weighs against another of its code; less is more."""
-    return SURENESS[finding.confidence], RANK[finding.severity]
-
-
 def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Finding]:
     """The candidates that facts leave open: the first as what it means, the next ones as what it may mean instead."""
     left = [item for item in items if not item.refuted]
@@ -71,14 +65,10 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
         return [replace(_told(heard, items[0], case, "possible"), severity="info")]
     sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) == 2) else "possible"
     first = _told(heard, left[0], case, sure)
-    first = first if sure == "likely" else replace(first, severity=milder(first.severity))
+    if sure == "possible" and first.severity == "error":
+        first = replace(first, severity="warning")  # what a mere possibility may claim at most
     others = [replace(_told(heard, item, case, "possible"), severity="info") for item in left[1:_MANY]]
     return [first, *others]
-
-
-def milder(severity: Severity) -> Severity:
-    """What a mere possibility may claim at most."""
-    return "warning" if severity == "error" else severity
 
 
 def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Finding:

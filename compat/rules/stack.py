@@ -17,22 +17,13 @@ from compat.reading.message_facts import cudnn_version, runtime_of
 from compat.versions import Environment, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from compat.facts import Host
     from compat.matrix import Matrix, rows
 
 # Distributions that carry or choose a GPU runtime, in the order in which a reader cares.
 FRAMEWORKS: Final = (
-    "torch",
-    "tensorflow",
-    "jax",
-    "paddlepaddle",
-    "onnxruntime-gpu",
-    "cupy",
-    "mxnet",
-    "tensorflow-rocm",
-)
+    "torch", "tensorflow", "jax", "paddlepaddle", "onnxruntime-gpu", "cupy", "mxnet", "tensorflow-rocm"
+)  # fmt: skip
 
 _ALIASES: Final = {
     "pytorch": "torch",
@@ -133,21 +124,14 @@ def has_no_device(host: Host) -> bool:
 
 
 def installed(host: Host, matrix: Matrix) -> tuple[Installed, ...]:
-    """Every framework that is known to be there."""
-    return tuple(_frameworks(host, matrix))
-
-
-def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
-    """Each framework once, by what pip or conda lists and by what a build said of itself."""
+    """Each framework that is known to be there, by what pip or conda lists and by what a build said of itself."""
     packages = packages_of(host)
     builds: dict[str, Build] = {canonical(name): build for name, build in (host.builds or {}).items()}
-    seen = set()
+    names: dict[str, str] = {}
     for raw in (*packages, *(host.builds or {})):
-        name = canonical(raw)
-        if name in seen or name not in FRAMEWORKS:
-            continue
-        seen.add(name)
-        yield _one(name, raw, packages, builds.get(name, Build()), host, matrix)
+        if canonical(raw) in FRAMEWORKS:
+            names.setdefault(canonical(raw), raw)
+    return tuple(_one(name, raw, packages, builds.get(name, Build()), host, matrix) for name, raw in names.items())
 
 
 def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host, matrix: Matrix) -> Installed:
@@ -180,10 +164,8 @@ def _by_companions(name: str, packages: dict[str, str]) -> str:
     """The runtime that packages beside a framework give away; only JAX keeps its GPU code in plugins."""
     if name != "jax":
         return ""
-    plugin = next(
-        (found for item in packages if (found := re.fullmatch(r"jax-(cuda|rocm)(\d+)-(?:plugin|pjrt)", item))), None
-    )
-    return f"{plugin[1]}{plugin[2]}" if plugin else ""
+    plugins = (re.fullmatch(r"jax-(cuda|rocm)(\d+)-(?:plugin|pjrt)", item) for item in packages)
+    return next((f"{found[1]}{found[2]}" for found in plugins if found), "")
 
 
 def _same_runtime(ours: str, theirs: str) -> bool:
