@@ -111,23 +111,14 @@ class OutOfMemory(Rule):
 
     def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """An allocation on the device failed, or almost all of its memory is in use."""
-        full = [
-            gpu
-            for gpu in gpus
-            if gpu.memory_mib and gpu.memory_used_mib and gpu.memory_used_mib > self._FULL * gpu.memory_mib
-        ]
-        heard = signals.get("cuda-oom")
-        if heard:
-            shown = (
-                f" {full[0].name or 'A GPU'} has {full[0].memory_used_mib} of {full[0].memory_mib} MiB in use."
-                if full
-                else ""
-            )
+        full = [gpu for gpu in gpus if gpu.memory_mib and (gpu.memory_used_mib or 0) > self._FULL * gpu.memory_mib]
+        used = f"{full[0].memory_used_mib} of {full[0].memory_mib} MiB" if full else ""
+        if heard := signals.get("cuda-oom"):
+            shown = f" {full[0].name or 'A GPU'} has {used} in use." if full else ""
             return Found(detail=f"{heard.signal.meaning}{shown}", facts=("gpus",) if gpus else ())
         if not full or len(full) < len(gpus):
             return None
-        detail = f"{full[0].memory_used_mib} of {full[0].memory_mib} MiB are in use on every GPU."
-        return Found(detail=detail, severity="warning")
+        return Found(detail=f"{used} are in use on every GPU.", severity="warning")
 
 
 class GpuBusyOtherProcesses(Rule):
@@ -167,11 +158,8 @@ class HostMemoryLow(Rule):
         """The machine has less memory than its GPUs together, or the kernel ended a process for want of it."""
         total = sum(gpu.memory_mib or 0 for gpu in gpus if not gpu.integrated)
         if "killed" in signals:
-            return Found(
-                detail=f"A process was ended for want of memory; the machine has {memory_mib} MiB.",
-                facts=("memory_mib",),
-                severity="error",
-            )
+            detail = f"A process was ended for want of memory; the machine has {memory_mib} MiB."
+            return Found(detail=detail, facts=("memory_mib",), severity="error")
         if total and memory_mib < total:
             return Found(detail=f"{memory_mib} MiB of main memory for {total} MiB on GPUs.")
         return None

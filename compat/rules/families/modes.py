@@ -35,9 +35,8 @@ class GpuThermalThrottle(NvidiaRule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The driver gives hardware slowdown, heat or a power brake as reasons for lowered clocks."""
         for gpu in gpus:
-            reasons = [
-                reason for reason in gpu.throttle if any(word in reason.lower().replace(" ", "_") for word in self._BAD)
-            ]
+            plain = {reason: reason.lower().replace(" ", "_") for reason in gpu.throttle}
+            reasons = [reason for reason, text in plain.items() if any(word in text for word in self._BAD)]
             if reasons:
                 return Found(detail=f"{gpu.name or 'A GPU'} is slowed down: {', '.join(reasons)}.")
         return None
@@ -57,22 +56,15 @@ class GpuComputeModeExclusive(NvidiaRule):
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The mode is prohibited, or exclusive to one process that is not the MPS server."""
-        bound = next(
-            (
-                gpu
-                for gpu in gpus
-                if gpu.compute_mode in {"prohibited", "exclusive_process", "exclusive_thread", "exclusive"}
-            ),
-            None,
-        )
+        modes = {"prohibited", "exclusive_process", "exclusive_thread", "exclusive"}
+        bound = next((gpu for gpu in gpus if gpu.compute_mode in modes), None)
         if bound is None:
             return Fits("") if any(gpu.compute_mode == "default" for gpu in gpus) else None
         if host.mps == "running" and bound.compute_mode == "exclusive_process" and "busy" not in signals:
             return Fits("the exclusive compute mode leaves the GPU to MPS")
         severe = bound.compute_mode == "prohibited" or "busy" in signals
-        return Found(
-            detail=f"{bound.name or 'A GPU'} is in mode {bound.compute_mode}.", severity="error" if severe else None
-        )
+        detail = f"{bound.name or 'A GPU'} is in mode {bound.compute_mode}."
+        return Found(detail=detail, severity="error" if severe else None)
 
 
 class GpuPersistenceOff(NvidiaRule):

@@ -122,9 +122,8 @@ class NumpyAbiMismatch(Rule):
         version = packages.get("numpy", "")
         if "numpy-abi" not in case.signals or not is_version(version) or release(version)[0] < 2:
             return None
-        return Found(
-            detail=f"numpy {version} is installed, and a module was compiled for NumPy 1.", facts=("packages.numpy",)
-        )
+        detail = f"numpy {version} is installed, and a module was compiled for NumPy 1."
+        return Found(detail=detail, facts=("packages.numpy",))
 
 
 def _one_series(version: str, built: str) -> bool:
@@ -150,11 +149,9 @@ class PythonTagMismatch(Rule):
             return None
         own = "cp" + "".join(python.split(".")[:2])
         for name, build in builds.items():
-            tag = getattr(build, "python_tag", "")
-            if re.fullmatch(r"cp\d{2,3}", tag) and tag != own:
-                return Found(
-                    detail=f"{name} is built for {tag}; this is Python {python}.", facts=("python", f"builds.{name}")
-                )
+            if re.fullmatch(r"cp\d{2,3}", build.python_tag) and build.python_tag != own:
+                detail = f"{name} is built for {build.python_tag}; this is Python {python}."
+                return Found(detail=detail, facts=("python", f"builds.{name}"))
         return None
 
 
@@ -179,19 +176,10 @@ class AbiMismatch(Rule):
         torch = named(installed, "torch")
         for name, build in builds.items():
             if torch and build.torch and torch.version and not _one_series(torch.version, build.torch):
-                return Found(
-                    detail=f"{name} was built for torch {build.torch}; torch {torch.version} is installed.",
-                    facts=(f"builds.{name}", torch.fact),
-                )
-            own = builds.get("torch")
-            if (
-                own
-                and name != "torch"
-                and None not in {own.cxx11_abi, build.cxx11_abi}
-                and own.cxx11_abi != build.cxx11_abi
-            ):
-                return Found(
-                    detail=f"{name} and torch use different string ABIs of libstdc++.",
-                    facts=(f"builds.{name}", "builds.torch"),
-                )
+                detail = f"{name} was built for torch {build.torch}; torch {torch.version} is installed."
+                return Found(detail=detail, facts=(f"builds.{name}", torch.fact))
+            own = builds.get("torch", build)
+            if None not in {own.cxx11_abi, build.cxx11_abi} and own.cxx11_abi != build.cxx11_abi:
+                detail = f"{name} and torch use different string ABIs of libstdc++."
+                return Found(detail=detail, facts=(f"builds.{name}", "builds.torch"))
         return None

@@ -80,17 +80,10 @@ class RocmContainerFlags(AmdRule):
         """Inside a container an AMD GPU is known, but /dev/kfd or every /dev/dri/renderD* is missing."""
         if not amd_cards(gpus):
             return None
-        missing = [
-            name
-            for name, sign in (("/dev/kfd", "/dev/kfd"), ("/dev/dri/renderD*", "/dev/dri/renderD"))
-            if not any(node.startswith(sign) for node in device_nodes)
-        ]
-        if missing:
-            return Found(
-                detail=f"{' and '.join(missing)} is missing in this {container} container.",
-                facts=("container", "device_nodes"),
-            )
-        return None
+        wanted = ("/dev/kfd", "/dev/dri/renderD*")
+        missing = [name for name in wanted if not any(node.startswith(name.rstrip("*")) for node in device_nodes)]
+        detail = f"{' and '.join(missing)} is missing in this {container} container."
+        return Found(detail=detail, facts=("container", "device_nodes")) if missing else None
 
 
 class RocmKfdMissing(AmdRule):
@@ -143,23 +136,14 @@ class RocmGfxOverride(AmdRule):
             return None
         as_if = overridden(value)
         real = next((gpu.target for gpu in amd_cards(gpus) if gpu.target), "")
+        facts = ("env.HSA_OVERRIDE_GFX_VERSION",)
         if not as_if:
-            return Found(
-                detail=f"{value!r} is not of the form a.b.c.", facts=("env.HSA_OVERRIDE_GFX_VERSION",), severity="error"
-            )
+            return Found(detail=f"{value!r} is not of the form a.b.c.", facts=facts, severity="error")
         if real and real[:-2] != as_if[:-2]:
             detail = f"{real} is presented as {as_if}, which is of another generation."
-            return Found(
-                detail=detail,
-                facts=("env.HSA_OVERRIDE_GFX_VERSION", "gpus"),
-                severity="error" if signals.harmful else "warning",
-            )
+            return Found(detail=detail, facts=(*facts, "gpus"), severity="error" if signals.harmful else "warning")
         shown = f"as {as_if}" if real != as_if else "as what it is: the override changes nothing"
-        return Found(
-            detail=f"{real or 'The GPU'} is presented {shown}.",
-            facts=("env.HSA_OVERRIDE_GFX_VERSION",),
-            severity="info",
-        )
+        return Found(detail=f"{real or 'The GPU'} is presented {shown}.", facts=facts, severity="info")
 
 
 class RocmGfxUnsupported(AmdRule):
@@ -187,11 +171,9 @@ class RocmGfxUnsupported(AmdRule):
             for gpu in cards:
                 if item.rocm and item.kernels and not self._runs(gpu, item.kernels, host.env or {}, matrix):
                     mild = len(cards) > 1 and not signals.harmful and _is_inside(gpu, matrix)
-                    detail = (
-                        f"{gpu.name or 'The GPU'} is {gpu.target}; {item.label} carries {' '.join(item.kernels[:12])}."
-                    )
+                    carries = f"{item.label} carries {' '.join(item.kernels[:12])}"
                     return Found(
-                        detail=detail,
+                        detail=f"{gpu.name or 'The GPU'} is {gpu.target}; {carries}.",
                         facts=("gpus", item.fact),
                         sources=cite(matrix, item.row),
                         severity="warning" if mild else None,
@@ -214,11 +196,8 @@ class RocmGfxUnsupported(AmdRule):
         target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
         row = matrix.gfx(target)
         official = " It is officially supported by ROCm." if row and row.first_rocm and not row.last_rocm else ""
-        return Found(
-            detail=f"{heard.signal.meaning} The GPU is {target}.{official}",
-            facts=("gpus",),
-            sources=cite(matrix, row),
-        )
+        detail = f"{heard.signal.meaning} The GPU is {target}.{official}"
+        return Found(detail=detail, facts=("gpus",), sources=cite(matrix, row))
 
     def _by_crash(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
         """A crash without a word beside a GPU that ROCm does not serve, or only of late."""
@@ -227,33 +206,18 @@ class RocmGfxUnsupported(AmdRule):
         for gpu in cards:
             row = matrix.gfx(gpu.target)
             if row and (not row.first_rocm or row.last_rocm):
-                name = gpu.name or "the GPU"
-                detail = f"A process crashed, and {name} is {gpu.target}, which few ROCm builds serve."
-                return Found(
-                    detail=detail,
-                    facts=("gpus",),
-                    sources=cite(matrix, row),
-                    confidence="likely",
-                    severity="warning",
-                )
-        return self._by_crash_alone(cards)
-
-    @staticmethod
-    def _by_crash_alone(cards: list[Gpu]) -> Outcome:
-        """A crash without a word beside a graphics card of AMD's: mostly a kernel for another target was loaded.
-
-        Accelerators (gfx9) are in every build; of cards for graphics each build carries a few.
-        """
+                detail = f"A process crashed, and {gpu.name or 'the GPU'} is {gpu.target}, which few ROCm builds serve."
+                sources = cite(matrix, row)
+                return Found(detail=detail, facts=("gpus",), sources=sources, confidence="likely", severity="warning")
+        # accelerators (gfx9) are in every build; of cards for graphics each build carries a few
         card = next((card for card in cards if re.fullmatch(r"gfx1\d[0-9a-f]{2}", card.target)), None)
         if card is None:
             return None
-        return Found(
-            detail=f"A process crashed without a word beside {card.name or card.target}; mostly the build has "
-            "no code for that GPU, or the ROCm release is not the one it was made for.",
-            facts=("gpus",),
-            confidence="possible",
-            severity="warning",
+        detail = (
+            f"A process crashed without a word beside {card.name or card.target}; mostly the build has "
+            "no code for that GPU, or the ROCm release is not the one it was made for."
         )
+        return Found(detail=detail, facts=("gpus",), confidence="possible", severity="warning")
 
 
 def overridden(version: str) -> str:

@@ -9,7 +9,8 @@ from compat.lazy import pattern
 from compat.rules.rule import Fits, Found, Outcome, Rule
 
 if TYPE_CHECKING:
-    from compat.facts import Host, Library
+    from compat.facts import Host
+    from compat.findings import Severity
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
@@ -70,31 +71,19 @@ class WslLinuxDriverInstalled(Rule):
         Driver packages of the distribution are installed, or their libcuda is loaded first. Where neither is known, a
         driver that answers and shows no device suggests it.
         """
-        if host.driver_packages is None and host.libraries is None:
-            return None if host.container else self._suspected(platform, signals)
-        return self._seen(platform, host.driver_packages or (), host.libraries or ())
-
-    @staticmethod
-    def _suspected(platform: str, signals: Hearing) -> Outcome:
-        """Nothing was seen on disk, but libcuda found no device on a WSL2: possible, no more."""
-        if platform != "wsl2" or "no-device-100" not in signals:
+        if platform != "wsl2":
             return None
-        detail = "A libcuda answers and finds no device: mostly it is one of a Linux driver, which knows no WSL."
-        return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
-
-    @staticmethod
-    def _seen(platform: str, driver_packages: tuple[str, ...], libraries: tuple[Library, ...]) -> Outcome:
-        """A Linux driver's package, or a libcuda that is loaded from outside /usr/lib/wsl."""
-        packages = [
-            name for name in driver_packages if name.startswith(("nvidia-driver", "libnvidia-compute", "cuda-drivers"))
-        ]
-        first = next((item for item in libraries if item.name.startswith("libcuda.so") and item.loaded), None)
-        if platform == "wsl2" and (packages or (first and first.path and "/wsl/" not in first.path)):
-            shown = packages[0] if packages else first.path if first else ""
-            return Found(
-                detail=f"{shown} hides the driver of Windows.",
-                facts=("driver_packages",) if packages else ("libraries",),
-            )
+        if host.driver_packages is None and host.libraries is None:
+            detail = "A libcuda answers and finds no device: mostly it is one of a Linux driver, which knows no WSL."
+            possible = Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
+            return possible if "no-device-100" in signals and not host.container else None
+        drivers = ("nvidia-driver", "libnvidia-compute", "cuda-drivers")
+        package = next((name for name in host.driver_packages or () if name.startswith(drivers)), "")
+        loaded = (item.path for item in host.libraries or () if item.name.startswith("libcuda.so") and item.loaded)
+        path = next(loaded, "")
+        if package or (path and "/wsl/" not in path):
+            facts = ("driver_packages",) if package else ("libraries",)
+            return Found(detail=f"{package or path} hides the driver of Windows.", facts=facts)
         return None
 
 
@@ -115,11 +104,8 @@ class WindowsVcRuntimeMissing(Rule):
         """A framework's DLL does not load, and the runtime is not installed."""
         if not host.absent("msvc"):
             return Fits("") if host.msvc else None
-        return Found(
-            detail="The runtime is not installed.",
-            facts=("msvc",),
-            severity="error" if "win-dll" in signals else "warning",
-        )
+        severity: Severity = "error" if "win-dll" in signals else "warning"
+        return Found(detail="The runtime is not installed.", facts=("msvc",), severity=severity)
 
 
 class WindowsLongPaths(Rule):
@@ -213,13 +199,12 @@ class MacosNoCuda(Rule):
 
         To note that there is none is no asking.
         """
-        builds = host.builds
         if platform != "darwin":
             return None
         wanted = next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), "")
         if wanted and not signals.harmful:  # what an installer said of it tells more
             return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.")
-        builds = builds or {}
+        builds = host.builds or {}
         foreign = next((name for name in builds if builds[name].runtime.startswith(("cuda", "rocm"))), "")
         if foreign and not signals.harmful:
             detail = f"{foreign} is a build for {builds[foreign].runtime}, which macOS does not have."

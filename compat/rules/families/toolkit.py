@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.toolkit as joint
-import compat.reading.commands as told
+import compat.reading.commands as commanded
 from compat import versions
 from compat.changes import Example, System, Variable, install
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.families.arch_age import dropped
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
 from compat.rules.stack import named
 from compat.targets import sm
 
@@ -42,13 +42,11 @@ class ToolkitMissing(Rule):
     asks = ("cuda_toolkit", "env")
     changes = (System("cuda-toolkit"),)
 
-    def check(
-        self, host: Host, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
-    ) -> Outcome:
+    def check(self, case: Case) -> Outcome:
         """Something is compiled and there is neither nvcc on PATH nor CUDA_HOME."""
-        if not host.absent("cuda_toolkit") or not compiling(signals, commands):
+        if not case.host.absent("cuda_toolkit") or not compiling(case.signals, case.commands):
             return None
-        torch = next((item for item in installed if item.cuda), None)
+        torch = next((item for item in case.installed if item.cuda), None)
         return Found(detail="No nvcc is on PATH.", facts=("cuda_toolkit",), fix=_toolkit(torch))
 
 
@@ -79,11 +77,8 @@ class CudaHomeBroken(Rule):
             folder = _plain(env.get(name, ""))
             if folder and folder not in {_plain(known) for known in cuda_toolkits}:
                 fix = Fix(f"Correct or unset {name}.", changes=(Variable(name),))
-                return Found(
-                    detail=f"{name} is {folder}, where no toolkit was found.",
-                    facts=(f"env.{name}", "cuda_toolkits"),
-                    fix=fix,
-                )
+                detail = f"{name} is {folder}, where no toolkit was found."
+                return Found(detail=detail, facts=(f"env.{name}", "cuda_toolkits"), fix=fix)
         return None
 
 
@@ -94,17 +89,14 @@ def _plain(folder: str) -> str:
 
 
 _COMPILING: Final = (
-    "toolkit-mismatch-extension",
-    "toolkit-too-old-for-arch",
-    "host-compiler-unsupported",
-    "toolkit-missing",
+    "toolkit-mismatch-extension", "toolkit-too-old-for-arch", "host-compiler-unsupported", "toolkit-missing",
     "build-tools-missing",
-)
+)  # fmt: skip
 
 
 def compiling(signals: Hearing, commands: tuple[str, ...]) -> bool:
     """Whether GPU code is compiled here: a command does it, or a message is a compiler's."""
-    return told.compiles(commands) or any(signals.pointing(code) for code in _COMPILING)
+    return commanded.compiles(commands) or any(signals.pointing(code) for code in _COMPILING)
 
 
 class ToolkitTooOldForArch(NvidiaRule):
@@ -167,7 +159,10 @@ class ToolkitMismatchExtension(NvidiaRule):
         if not isinstance(judged, Clash):
             if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short"):
                 return Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major")
-            return self._minor(cuda_toolkit, torch.cuda)
+            # majors agree and a program still complained: it wants the minors alike
+            built = f"torch is built with CUDA {torch.cuda}, and this program wants them alike"
+            found = Found(detail=f"nvcc is CUDA {cuda_toolkit}, {built}.", facts=("cuda_toolkit", "builds"))
+            return None if versions.same_series(cuda_toolkit, torch.cuda) else found
         fix = Fix(f"Build with CUDA {torch.cuda}.", changes=(Variable("CUDA_HOME", f"/usr/local/cuda-{torch.cuda}"),))
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
         loading = "pair-undefined-torch" in signals and torch.inferred  # a ready-made extension that does not load
@@ -179,14 +174,6 @@ class ToolkitMismatchExtension(NvidiaRule):
             sources=cite(case.matrix, *judged.rows),
             severity=None if told_so else "info",
         )
-
-    @staticmethod
-    def _minor(toolkit: str, cuda: str) -> Outcome:
-        """Majors agree and a program still complained: it wants the minors alike."""
-        if versions.same_series(toolkit, cuda):
-            return None
-        detail = f"nvcc is CUDA {toolkit}, torch is built with CUDA {cuda}, and this program wants them alike."
-        return Found(detail=detail, facts=("cuda_toolkit", "builds"))
 
 
 class HostCompilerUnsupported(NvidiaRule):
@@ -211,24 +198,18 @@ class HostCompilerUnsupported(NvidiaRule):
             limit = row.gcc if row else ""
         if not is_version(limit):
             return None
-        if versions.major(gcc) <= versions.major(limit):
-            return Fits(f"gcc {gcc} is accepted by the CUDA toolkit")
         best = versions.major(limit)
-        detail = f"gcc is {gcc}; the toolkit accepts gcc up to {best}."
+        if versions.major(gcc) <= best:
+            return Fits(f"gcc {gcc} is accepted by the CUDA toolkit")
+        # an error where GPU code is compiled, a warning where some build failed
+        mild: Severity = "warning" if "extension-build-failed" in signals else "info"
         return Found(
-            detail=detail,
-            facts=("gcc", *(("cuda_toolkit",) if host.cuda_toolkit else ())),
+            detail=f"gcc is {gcc}; the toolkit accepts gcc up to {best}.",
+            facts=told(gcc=gcc, cuda_toolkit=host.cuda_toolkit),
             fix=Fix(f"Use g++ {best}.", changes=(System("host-compiler", major=str(best)),)),
             sources=cite(matrix, row),
-            severity=_weight(signals, commands),
+            severity=None if compiling(signals, commands) else mild,
         )
-
-
-def _weight(signals: Hearing, commands: tuple[str, ...]) -> Severity | None:
-    """How bad a refused compiler is: an error where GPU code is compiled, a warning where some build failed."""
-    if compiling(signals, commands):
-        return None
-    return "warning" if "extension-build-failed" in signals else "info"
 
 
 class BuildToolsMissing(Rule):
