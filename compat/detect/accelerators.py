@@ -53,10 +53,8 @@ def _cann(machine: Machine) -> Reading:
 def _ascend(machine: Machine) -> list[Gpu]:
     """Inside a container the nodes are there and the PCI bus may not be: one entry per node without a bus."""
     nodes = [name for name in machine.names("/dev") if re.fullmatch(r"davinci\d+", name)]
-    on_bus = any(
-        machine.text(f"/sys/bus/pci/devices/{each}/vendor") == "0x19e5"
-        for each in machine.names("/sys/bus/pci/devices")
-    )
+    bus = "/sys/bus/pci/devices"
+    on_bus = any(machine.text(f"{bus}/{each}/vendor") == "0x19e5" for each in machine.names(bus))
     return [] if on_bus else [Gpu(vendor="huawei", driver="davinci") for _ in nodes]
 
 

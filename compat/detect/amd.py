@@ -69,13 +69,16 @@ def _gpus(machine: Machine) -> list[Gpu]:
     found = []
     for node in machine.names(_NODES):
         folder = f"{_NODES}/{node}"
-        said = {
-            key: int(value)
-            for key, value in re.findall(r"^(\w+) (\d{1,20})$", machine.text(f"{folder}/properties"), re.MULTILINE)
-        }
+        said = _properties(machine, folder)
         if said.get("simd_count") and said.get("gfx_target_version"):
             found.append(_gpu(machine, folder, said))
     return found
+
+
+def _properties(machine: Machine, folder: str) -> dict[str, int]:
+    """The numbers in a ``properties`` file of KFD's topology, by their names."""
+    pairs = re.findall(r"^(\w+) (\d{1,20})$", machine.text(f"{folder}/properties"), re.MULTILINE)
+    return {key: int(value) for key, value in pairs}
 
 
 def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
@@ -139,11 +142,9 @@ def _bank_memory(machine: Machine, folder: str) -> int | None:
     """Device memory from KFD's banks of type 1 and 2 (frame buffer, public and private); ``None`` without any."""
     total = 0
     for bank in machine.names(f"{folder}/mem_banks"):
-        said = dict(
-            re.findall(r"^(\w+) (\d{1,20})$", machine.text(f"{folder}/mem_banks/{bank}/properties"), re.MULTILINE)
-        )
-        if said.get("heap_type") in {"1", "2"}:
-            total += int(said.get("size_in_bytes", "0"))
+        said = _properties(machine, f"{folder}/mem_banks/{bank}")
+        if said.get("heap_type") in {1, 2}:
+            total += said.get("size_in_bytes", 0)
     return total >> 20 if total else None
 
 

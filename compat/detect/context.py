@@ -53,14 +53,10 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     hidden: Reading = Fact(None, "not inside a container")
     if kind:
         name = machine.env.get("APPTAINER_NAME") or machine.env.get("SINGULARITY_NAME")
-        hidden = (
-            Fact(name, "APPTAINER_NAME")
-            if name
-            else Unknown("a container does not see what its image is called", source)
-        )
-    told: Reading = (
-        Unknown("told apart from the process's own environment only by the image", source) if kind else hidden
-    )
+        why = Unknown("a container does not see what its image is called", source)
+        hidden = Fact(name, "APPTAINER_NAME") if name else why
+    inside = Unknown("told apart from the process's own environment only by the image", source)
+    told: Reading = inside if kind else hidden
     return {"container": Fact(kind, source), "image": hidden, "image_env": told, "scheduler": _scheduler(machine)}
 
 

@@ -26,16 +26,8 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "container engine"
-FACTS: Final = (
-    "engine",
-    "engine_status",
-    "engine_flavour",
-    "gpu_runtime",
-    "container_toolkit",
-    "cdi_devices",
-    "cdi_driver",
-    "cgroup",
-)
+_OF_ENGINE: Final = ("engine", "engine_status", "engine_flavour", "gpu_runtime")
+FACTS: Final = (*_OF_ENGINE, "container_toolkit", "cdi_devices", "cdi_driver", "cgroup")
 SYSTEMS: Final = LINUX | {"darwin"}
 SOUGHT: Final = "sockets of Docker and Podman, PATH"
 
@@ -74,8 +66,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     devices = cdi.readings(cdi.specifications(machine))
     shared = {"container_toolkit": _toolkit(machine), **devices, "cgroup": _cgroup(machine, engine)}
     if engine is None:
-        absent = Fact(None, SOUGHT)
-        return {**shared, "engine": absent, "engine_status": absent, "engine_flavour": absent, "gpu_runtime": absent}
+        return {**shared, **dict.fromkeys(_OF_ENGINE, Fact(None, SOUGHT))}
     label = f"{engine.name} {engine.version}".strip()
     daemonless = Fact("running", f"{engine.name} needs no daemon")  # that Podman is installed is all there is to ask
     return {
@@ -164,9 +155,8 @@ def _document(machine: Machine, socket: str, url: str) -> dict[str, Any]:
 def _client_version(machine: Machine, name: str) -> str:
     """Version by package, else by asking the client, which starts in some 30 ms."""
     for package, version in versions(machine).items():
-        if package in {f"{name}-ce", f"{name}.io", name, "moby-engine"} and (
-            found := _VERSION.search(version.split(":")[-1])
-        ):
+        known = package in {f"{name}-ce", f"{name}.io", name, "moby-engine"}
+        if known and (found := _VERSION.search(version.split(":")[-1])):
             return found[1]
     program = machine.which(name)
     found = _VERSION.search(machine.ask([program, "--version"]).out) if program else None
@@ -183,12 +173,10 @@ def _flavour(machine: Machine, engine: Engine) -> Reading:
     info, program = engine.info, machine.real(machine.which(engine.name))
     options = " ".join(str(option) for option in items(info.get("SecurityOptions")))
     rootless_socket = engine.socket.startswith("/run/user/") and "desktop" not in engine.socket
+    snapped = program.startswith("/snap/") or program == "/usr/bin/snap"
     marks = (
         ("desktop", "Docker Desktop" in str(info.get("OperatingSystem")) or "/.docker/" in engine.socket),
-        (
-            "snap",
-            "/snap/" in str(info.get("DockerRootDir")) or program.startswith("/snap/") or program == "/usr/bin/snap",
-        ),
+        ("snap", snapped or "/snap/" in str(info.get("DockerRootDir"))),
         ("rootless", "name=rootless" in options or rootless_socket or _podman_rootless(machine, engine)),
     )
     kind = next((name for name, holds in marks if holds), "native")

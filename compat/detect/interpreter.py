@@ -72,7 +72,7 @@ def choose(machine: Machine) -> Environment:
             return at(machine, folder, f"active ({variable})")
     own = _own(machine)
     other = next((path for name in _NAMES if (path := machine.which(name))), "")
-    if not other or _has_framework(machine, own) or _folder(other) == _folder(own.python):
+    if not other or _has_framework(machine, own) or other.rpartition("/")[0] == own.python.rpartition("/")[0]:
         return own
     isolated = _ISOLATED.search(own.prefix + "/") is not None
     if not isolated and not _has_framework(machine, at(machine, other, "", ask=False)):
@@ -88,11 +88,6 @@ def _full_path(machine: Machine, given: str) -> str:
     home = machine.env.get("HOME", "")
     path = given.replace("~", home, 1) if home and given.startswith("~/") else given
     return path if path.startswith("/") or ":" in path else f"{machine.root.folder()}/{path.removeprefix('./')}"
-
-
-def _folder(path: str) -> str:
-    """The folder of a path."""
-    return path.rpartition("/")[0]
 
 
 def _has_framework(machine: Machine, environment: Environment) -> bool:
@@ -148,9 +143,8 @@ def _venv(machine: Machine, python: str, prefix: str, chosen: str) -> Environmen
 
 def _conda(machine: Machine, python: str, prefix: str, chosen: str) -> Environment:
     """Read conda's records: one file per package, named name-version-build.json."""
-    records = (
-        re.fullmatch(r"python-(\d+\.\d+\.\d+)-\S+\.json", name) for name in machine.names(f"{prefix}/conda-meta")
-    )
+    names = machine.names(f"{prefix}/conda-meta")
+    records = (re.fullmatch(r"python-(\d+\.\d+\.\d+)-\S+\.json", name) for name in names)
     version = next((record[1] for record in records if record), "") or _lib_version(machine, prefix)
     return Environment(python, prefix, version, "conda", tuple(_sites(machine, prefix, version)), chosen)
 

@@ -48,10 +48,12 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     """Names of modules; Xid numbers, and refusals to start a GPU, that NVIDIA's module wrote to the kernel log."""
     modules = _modules(machine)
     nvidia = isinstance(modules, Fact) and "nvidia" in modules.value
+    # without the module nothing reports an Xid; whether it is there may itself be unknown
+    without = Unknown(modules.why, _LOG) if isinstance(modules, Unknown) else Fact((), "no nvidia module is loaded")
     log = _log(machine)
     return {
         "modules": modules,
-        "xids": _of_log(log, _xids) if nvidia else _no_xids(modules),
+        "xids": _of_log(log, _xids) if nvidia else without,
         "driver_log": _of_log(log, _refusals),
         **_file(machine, nvidia),
     }
@@ -63,7 +65,7 @@ def _file(machine: Machine, loaded: bool) -> dict[str, Reading]:
     A module that is there and not loaded was refused or never asked for; one that is not there was not built.
     """
     path = f"/lib/modules/{machine.system.release}/modules.dep"
-    if loaded or loader.find(machine, "libcuda.so.1") is None or container_kind(machine):
+    if loaded or not loader.find(machine, "libcuda.so.1") or container_kind(machine):
         return {}
     reading = machine.read(path, _DEP_LIMIT)
     if isinstance(reading, Unknown) or reading.value is None:
@@ -75,11 +77,6 @@ def _file(machine: Machine, loaded: bool) -> dict[str, Reading]:
 def _of_log(log: bytes | Unknown, read: Callable[[bytes], tuple[str, ...]]) -> Reading:
     """What ``read`` finds in the log, or why there is no log."""
     return log if isinstance(log, Unknown) else Fact(read(log), _LOG)
-
-
-def _no_xids(modules: Reading) -> Reading:
-    """Without the module nothing reports an Xid; whether it is there may itself be unknown."""
-    return Unknown(modules.why, _LOG) if isinstance(modules, Unknown) else Fact((), "no nvidia module is loaded")
 
 
 def _modules(machine: Machine) -> Reading:

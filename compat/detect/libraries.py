@@ -49,12 +49,9 @@ _GLIBCXX: Final = pattern(rb"GLIBCXX_(3\.4\.\d{1,2})\0")
 _MOST: Final = 400
 # Library -> distribution, where NVIDIA's wheel is not called like the library itself
 _SHIPPED_BY: Final = {
-    "cudart": "cuda-runtime",
-    "cupti": "cuda-cupti",
-    "nvrtc": "cuda-nvrtc",
-    "cublaslt": "cublas",
+    "cudart": "cuda-runtime", "cupti": "cuda-cupti", "nvrtc": "cuda-nvrtc", "cublaslt": "cublas",
     "nvshmem_host": "nvshmem",
-}
+}  # fmt: skip
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
@@ -138,7 +135,7 @@ def _library(machine: Machine, soname: str, path: str, origin: str) -> Library:
     elif _COMPAT.search(machine.real(path)):
         origin = "compat"
     winner = loader.find(machine, soname)
-    same = winner is not None and machine.real(winner.path) == machine.real(path)
+    same = winner != "" and machine.real(winner) == machine.real(path)
     version = loader.version_of(machine, path)
     if origin == "wheel":  # its files are called by their sonames: the libnvrtc.so.11.2 of CUDA 11.8 too
         version = _wheel_version(machine, soname) or version
@@ -181,14 +178,11 @@ def _libstdcxx(machine: Machine) -> Reading:
     """Highest ``GLIBCXX_`` version string in the libstdc++ that the chosen interpreter would load."""
     chosen = environment(machine)
     own = f"{chosen.prefix}/lib/libstdc++.so.6"  # conda's interpreter finds it through its RPATH
-    found = (
-        loader.Found(own, "conda")
-        if chosen.kind == "conda" and machine.exists(own)
-        else loader.find(machine, "libstdc++.so.6")
-    )
-    if found is None:
+    conda = chosen.kind == "conda" and machine.exists(own)
+    path = own if conda else loader.find(machine, "libstdc++.so.6")
+    if not path:
         return Fact(None, "libstdc++.so.6 is not on the loader's path")
-    versions = _GLIBCXX.findall(machine.data(found.path, 32 << 20))
+    versions = _GLIBCXX.findall(machine.data(path, 32 << 20))
     if not versions:
-        return Unknown("the file holds no GLIBCXX versions", found.path)
-    return Fact(max(versions, key=lambda text: int(text.rsplit(b".", 1)[1])).decode(), found.path)
+        return Unknown("the file holds no GLIBCXX versions", path)
+    return Fact(max(versions, key=lambda text: int(text.rsplit(b".", 1)[1])).decode(), path)

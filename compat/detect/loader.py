@@ -14,10 +14,10 @@ import re
 import struct
 from typing import TYPE_CHECKING, Final
 
-from compat.lazy import dataclass, pattern
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from compat.detect.machine import Machine
 
@@ -40,41 +40,27 @@ _MOST: Final = 100_000
 _ABI: Final = {"x86_64": 0x0300, "aarch64": 0x0A00, "ppc64le": 0x0500, "s390x": 0x0400, "riscv64": 0x1000}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A library file: its ``path`` as the loader sees it and ``how`` it got there (``LD_LIBRARY_PATH``, ``system``)."""
+def find(machine: Machine, soname: str) -> str:
+    """Path of the file that the loader would open for ``soname``; empty if there is none."""
 
-    path: str
-    how: str
+    def within(places: Iterable[str]) -> str:
+        return next((path for folder in places if _usable(machine, path := f"{folder}/{soname}")), "")
 
-
-def find(machine: Machine, soname: str) -> Found | None:
-    """The file that the loader would open for ``soname``, or ``None``."""
-    for folder in library_path(machine):
-        if _usable(machine, f"{folder}/{soname}"):
-            return Found(f"{folder}/{soname}", "LD_LIBRARY_PATH")
-    for path in cache(machine).get(soname, ()):
-        if machine.exists(path):
-            return Found(path, "system")
-    for folder in folders(machine):
-        if _usable(machine, f"{folder}/{soname}"):
-            return Found(f"{folder}/{soname}", "system")
-    return None
+    cached = next((path for path in cache(machine).get(soname, ()) if machine.exists(path)), "")
+    return within(library_path(machine)) or cached or within(folders(machine))
 
 
 def driver_library(machine: Machine, soname: str, windows: str) -> str:
     """Path of a library of NVIDIA's driver as programs find it, under Windows its fixed place; empty without it."""
     if machine.system.name == "windows":
         return windows if machine.exists(windows) else ""
-    found = find(machine, soname)
-    return found.path if found else ""
+    return find(machine, soname)
 
 
 def compat_libcuda(machine: Machine) -> str:
     """The real path of the libcuda in front, where that is a forward-compatibility copy, which answers for itself."""
-    found = find(machine, "libcuda.so.1")
-    path = machine.real(found.path) if found else ""
-    return path if "/compat" in path else ""
+    path = find(machine, "libcuda.so.1")
+    return machine.real(path) if "/compat" in machine.real(path) else ""
 
 
 def cache(machine: Machine) -> dict[str, list[str]]:

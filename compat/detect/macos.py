@@ -39,9 +39,8 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     apple = said.get("hw.optional.arm64") == "1"
     model = said.get("machdep.cpu.brand_string")
     memory = int(said["hw.memsize"]) >> 20 if re.fullmatch(r"[0-9]{1,18}", said.get("hw.memsize", "")) else None
-    flags = (
-        ("neon",) if apple else tuple(sorted(said.get("machdep.cpu.features", "").lower().replace(".", "_").split()))
-    )
+    features = said.get("machdep.cpu.features", "").lower().replace(".", "_").split()
+    flags = ("neon",) if apple else tuple(sorted(features))
     # Apple's GPU has the processor's name and uses its memory
     gpu = Gpu(name=model or "", vendor="apple", integrated=True, memory_mib=memory)
     return {
@@ -71,9 +70,8 @@ def _card(said: dict[str, object]) -> Gpu:
     maker = str(said.get("spdisplays_vendor", "")).lower()
     vendor = next((name for name, id_ in _VENDORS.items() if f"0x{id_}" in maker or maker.endswith(f"_{name}")), "")
     shared = "spdisplays_vram_shared" in said
-    size = re.match(
-        r"([0-9]{1,6}) (MB|GB)", str(said.get("spdisplays_vram_shared" if shared else "spdisplays_vram", ""))
-    )
+    memory = str(said.get("spdisplays_vram_shared" if shared else "spdisplays_vram", ""))
+    size = re.match(r"([0-9]{1,6}) (MB|GB)", memory)
     number = str(said.get("spdisplays_device-id", "")).removeprefix("0x")
     return Gpu(
         name=text(said.get("sppci_model"), 120),

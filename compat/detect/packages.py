@@ -26,16 +26,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "Python packages"
 FACTS: Final = (
-    "python",
-    "python_path",
-    "python_environment",
-    "python_arch",
-    "packages",
-    "package_requires",
-    "duplicate_packages",
-    "conda_packages",
-    "installers",
-)
+    "python", "python_path", "python_environment", "python_arch", "packages", "package_requires",
+    "duplicate_packages", "conda_packages", "installers",
+)  # fmt: skip
 SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "site-packages"
 
@@ -80,7 +73,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     """
     chosen = environment(machine)
     if chosen.why:
-        return {name: Unknown(chosen.why, chosen.python) for name in FACTS}
+        return dict.fromkeys(FACTS, Unknown(chosen.why, chosen.python))
     found, where = installed(machine), ", ".join(chosen.sites) or chosen.prefix
     return {
         "python": Fact(chosen.version, chosen.chosen) if chosen.version else Unknown("no file tells it", chosen.prefix),

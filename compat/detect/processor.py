@@ -78,10 +78,8 @@ def _flags(line: str | None) -> Reading:
 def _memory(machine: Machine) -> dict[str, Reading]:
     """Total and available memory, the group's limit included."""
     text = machine.text(_MEMINFO)
-    said = {
-        key: int(kib) * 1024
-        for key, kib in re.findall(r"^(MemTotal|MemAvailable):\s+(\d{1,15}) kB", text, re.MULTILINE)
-    }
+    sizes = re.findall(r"^(MemTotal|MemAvailable):\s+(\d{1,15}) kB", text, re.MULTILINE)
+    said = {key: int(kib) * 1024 for key, kib in sizes}
     if "MemTotal" not in said:
         missing = Unknown(f"{_MEMINFO} does not state the memory", _MEMINFO)
         return {"memory_mib": missing, "memory_available_mib": missing}
@@ -97,7 +95,4 @@ def _memory(machine: Machine) -> dict[str, Reading]:
 
 def _number(machine: Machine, paths: tuple[str, ...]) -> int | None:
     """The first of several files that holds a plain number; a group without a limit has none."""
-    for path in paths:
-        if (number := machine.number(path)) is not None:
-            return number
-    return None
+    return next((number for path in paths if (number := machine.number(path)) is not None), None)

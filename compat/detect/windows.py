@@ -51,9 +51,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "msvc": _runtime(machine),
         "long_paths": _setting(machine, _FILES, "LongPathsEnabled", lambda value: value == 1),
         "tdr_delay": _watchdog(machine),
-        "cpu": _setting(
-            machine, _PROCESSOR, "ProcessorNameString", lambda value: str(value).strip() if value else None
-        ),
+        "cpu": _setting(machine, _PROCESSOR, "ProcessorNameString", lambda value: str(value or "").strip() or None),
         **_toolkits(machine),
     }
 
@@ -61,18 +59,14 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 def _toolkits(machine: Machine) -> dict[str, Reading]:
     """CUDA toolkits where the installer puts them and where CUDA_PATH says; the one whose nvcc comes first on PATH."""
     named = [
-        machine.env[name].replace("\\", "/").rstrip("/") for name in ("CUDA_PATH", "CUDA_HOME") if machine.env.get(name)
+        machine.env[name].replace("\\", "/").rstrip("/") for name in ("CUDA_PATH", "CUDA_HOME") if name in machine.env
     ]
-    folders = [*(f"{_TOOLKITS}/{name}" for name in machine.names(_TOOLKITS)), *named]
-    found = {
-        folder: version[1] if (version := _RELEASE.search(folder)) else ""
-        for folder in dict.fromkeys(folders)
-        if machine.exists(f"{folder}/bin/nvcc.exe")
-    }
+    places = dict.fromkeys((*(f"{_TOOLKITS}/{name}" for name in machine.names(_TOOLKITS)), *named))
+    folders = [folder for folder in places if machine.exists(f"{folder}/bin/nvcc.exe")]
+    found = {folder: version[1] if (version := _RELEASE.search(folder)) else "" for folder in folders}
     compiler = machine.which("nvcc").replace("\\", "/")
-    first = next(
-        (version for folder, version in found.items() if compiler.lower().startswith(f"{folder.lower()}/")), ""
-    )
+    holding = (folder for folder in folders if compiler.lower().startswith(f"{folder.lower()}/"))
+    first = found.get(next(holding, ""), "")
     seen: Reading = Fact(first or None, compiler or "PATH")
     if compiler and not first:
         seen = Unknown("the folder of nvcc does not name its release", compiler)
