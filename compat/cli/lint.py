@@ -136,6 +136,7 @@ def _told(found: "Report", speech: Speech, detail: Detail, *, everything: bool) 
     from dataclasses import replace
 
     from compat import facts, render
+    from compat.render.language import spoken
 
     hints = 0 if everything or speech.format != "text" else found.count("info")
     if hints:
@@ -154,7 +155,8 @@ def _told(found: "Report", speech: Speech, detail: Detail, *, everything: bool) 
         verbose=detail.verbose,
         quiet=speech.quiet,
     )
-    more = f"{hints} hint{'s' if hints > 1 else ''} not shown: --verbose tells them too."
+    words = spoken()
+    more = words.said("{count} not shown: --verbose tells them too.", count=words.counted(hints, "hint"))
     return f"{text}\n{more}" if hints and not speech.quiet else text
 
 

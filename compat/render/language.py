@@ -58,6 +58,8 @@ class Catalogue:
         """What to do: the fix's own words, in another language its changes, or what mends such a finding in general."""
         if finding.code not in self.pages:
             return finding.fix.text
+        if finding.fix.text in self.sentences:
+            return self.sentences[finding.fix.text]
         deeds = [self._deed(change) for change in finding.fix.changes]
         if deeds and all(deeds):
             return self.said("; ").join(dict.fromkeys(deeds)) + self.said(".")
