@@ -151,16 +151,16 @@ def _serving(matrix: Matrix, rows: Sequence[Product], requirements: Sequence[str
     return [row for row in rows if served[row.target, row.arch]]
 
 
-def device(matrix: Matrix, row: Product) -> Row | None:
-    """The row of a product's target, of any vendor."""
-    if targets.sm(row.target):
-        return matrix.capability(row.target)
-    return matrix.gfx(row.target) if targets.is_gfx(row.target) else matrix.intel(row.target)
+def device(matrix: Matrix, target: str) -> Row | None:
+    """The row of a kernel target of any vendor."""
+    if targets.sm(target):
+        return matrix.capability(target)
+    return matrix.gfx(target) if targets.is_gfx(target) else matrix.intel(target)
 
 
 def features(matrix: Matrix, row: Product) -> tuple[str, ...]:
     """The formats that a product has units for; nothing where that is not known."""
-    return tuple(name for name in getattr(device(matrix, row), "features", ()) if name != _SPARSE)
+    return tuple(name for name in getattr(device(matrix, row.target), "features", ()) if name != _SPARSE)
 
 
 def record(matrix: Matrix, row: Product) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def record(matrix: Matrix, row: Product) -> dict[str, Any]:
     Rates are peaks in dense TFLOP/s, memory is in GiB, bandwidth in GB/s, power in W. ``inferred`` names the fields
     that nobody saw in a document. ``frameworks`` has the newest release with machine code for the GPU.
     """
-    about = device(matrix, row)
+    about = device(matrix, row.target)
     body = {
         **{name: getattr(row, name) for name in ("name", "vendor", "target")},
         "architecture": getattr(about, "architecture", ""),

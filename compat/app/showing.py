@@ -184,7 +184,7 @@ def _target(matrix: Matrix, wanted: str) -> Iterator[Table]:
     """``sm_120``, ``12.0``, ``gfx1100`` or ``dg2``: the device, its products, and builds that have code for it."""
     sm = targets.sm(wanted)
     name = f"sm_{sm.major}{sm.minor}" if sm else wanted.partition(":")[0].lower()
-    row = _device(matrix, name)
+    row = hardware.device(matrix, name)
     if row is None:
         return
     yield detail(matrix, name, row)
@@ -195,30 +195,22 @@ def _target(matrix: Matrix, wanted: str) -> Iterator[Table]:
     yield from _native(matrix, name)
 
 
-def _device(matrix: Matrix, target: str) -> Row | None:
-    """The row of a kernel target of any vendor."""
-    if targets.sm(target):
-        return matrix.capability(target)
-    return matrix.gfx(target) if targets.is_gfx(target) else matrix.intel(target)
-
-
 def _native(matrix: Matrix, name: str) -> Iterator[Table]:
     """First and last framework release that runs on a target without compiling PTX."""
     lines = []
     for package in matrix.packages.values():
         if package.kind != "framework":
             continue
-        runs = [build for build in matrix.builds(package.name) if _is_native(matrix, name, build)]
+        runs = [
+            build
+            for build in matrix.builds(package.name)
+            if targets.kernels_for(name, build.kernels, matrix.families) == "native"
+        ]
         if runs:
             found = list(by_release(runs).values())
             lines.append(line(found[0][0], package.name, _variants(found[0]), _variants(found[-1])))
     if lines:
         yield table(matrix, f"Builds with code for {name}", ("package", "first known", "last known"), lines)
-
-
-def _is_native(matrix: Matrix, name: str, build: Build) -> bool:
-    """Whether a build has code that the target runs as it is."""
-    return targets.kernels_for(name, build.kernels, matrix.families) == "native"
 
 
 def _variants(builds: list[Build]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
+from compat.cli.options import Choice, Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.render import NODE_FORMATS, REPORT_FORMATS, STAMPED
@@ -48,34 +48,13 @@ class Patient:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
-    """Which findings count, and when the exit code says so."""
+class Demands:
+    """What must have been checked, and be there."""
 
-    select: Annotated[
-        Texts,
-        typer.Option(
-            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
-        ),
-    ] = None
-    ignore: Annotated[
-        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
-    ] = None
-    fail_on: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: certain (error), error, warning, info, never.")
-    ] = "error"
     require: Annotated[
         Texts, typer.Option(metavar="WHAT", help="Fail unless gpu, driver, framework, ... were checked and are there.")
     ] = None
     expect_gpus: Annotated[int, typer.Option(metavar="N", min=0, help="Fail unless N GPUs are there.")] = 0
-
-    def settings(self) -> dict[str, Any]:
-        """The same as arguments of :class:`compat.app.doctor.Question`."""
-        return {
-            "select": tuple(self.select or ()),
-            "ignore": tuple(self.ignore or ()),
-            "require": tuple(self.require or ()),
-            "gpus": self.expect_gpus,
-        }
 
 
 def command(
@@ -95,7 +74,8 @@ def command(
         typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
     ] = 5.0,
     patient: Patient,
-    verdicts: Verdicts,
+    choice: Choice,
+    demands: Demands,
     wishing: WishOptions,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS, *NODE_FORMATS)],
     detail: Detail,
@@ -115,7 +95,7 @@ def command(
     from compat.app.knowledge import load
     from compat.cli.progress import waiting
 
-    threshold, matrix = level(verdicts.fail_on), load(knowledge.matrix)
+    threshold, matrix = level(choice.fail_on), load(knowledge.matrix)
     wishes = wishing.wanted(requirements, matrix).known
     machines = patient.each()
     if len(machines) > 1 and (script or speech.format not in _SECTIONS):
@@ -123,7 +103,16 @@ def command(
         raise InputError("several machines", where=what, expected="one machine, or --format jsonl for all")
     told, codes = [], []
     for name, given in machines:
-        asked = Question(wishes=wishes, timeout=timeout, words=typed(knowledge), **verdicts.settings(), **given)
+        asked = Question(
+            wishes=wishes,
+            select=tuple(choice.select or ()),
+            ignore=tuple(choice.ignore or ()),
+            timeout=timeout,
+            words=typed(knowledge),
+            require=tuple(demands.require or ()),
+            gpus=demands.expect_gpus,
+            **given,
+        )
         with waiting("looking at the machine", quiet=speech.quiet):
             found, machine = examine(asked, matrix)
         said = _told(found, machine, speech, detail, matrix, node or (name if len(machines) > 1 else ""), script)

@@ -4,34 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli import completion
-from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, level
+from compat.cli.options import Choice, Detail, Formats, Knowledge, Speech, Texts, level
 from compat.lazy import dataclass
 from compat.render import REPORT_FORMATS
 
 if TYPE_CHECKING:
     from compat.findings import Report
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which findings are told, and which of them fail."""
-
-    select: Annotated[
-        Texts,
-        typer.Option(
-            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
-        ),
-    ] = None
-    ignore: Annotated[
-        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
-    ] = None
-    fail_on: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
-    ] = "error"
-    baseline: Annotated[
-        str, typer.Option(metavar="FILE", help="Tell only what is not in FILE, an earlier answer of --format json.")
-    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +51,9 @@ def command(
         ),
     ] = None,
     *,
+    baseline: Annotated[
+        str, typer.Option(metavar="FILE", help="Tell only what is not in FILE, an earlier answer of --format json.")
+    ] = "",
     choice: Choice,
     machine: Machine,
     action: Action,
@@ -91,14 +72,14 @@ def command(
     from compat.app.repair import diff
 
     threshold = level(choice.fail_on)
-    found = _found(files or ["."], choice, machine, knowledge)
+    found = _found(files or ["."], choice, machine, knowledge, baseline)
     if action.diff:
         shown = diff(found)
         speech.say(shown)
         return int(bool(shown))
     if action.fix and (made := diff(found, write=True)):
         typer.echo(made, nl=False, err=True)
-        found = _found(files or ["."], choice, machine, knowledge)
+        found = _found(files or ["."], choice, machine, knowledge, baseline)
     if action.statistics:
         from compat.render import statistics
 
@@ -109,7 +90,7 @@ def command(
     return found.exit_code(threshold)
 
 
-def _found(files: list[str], choice: Choice, machine: Machine, knowledge: Knowledge) -> "Report":
+def _found(files: list[str], choice: Choice, machine: Machine, knowledge: Knowledge, baseline: str) -> "Report":
     """The findings of the files as they are now; the project's settings say what no option says."""
     from compat.app.baseline import new_of
     from compat.app.knowledge import load
@@ -128,7 +109,7 @@ def _found(files: list[str], choice: Choice, machine: Machine, knowledge: Knowle
         target=Target(hosts=tuple(machine.host or ()), gpus=gpus, driver=driver, arch=machine.arch),
         settings=settings,
     )
-    return new_of(found, choice.baseline) if choice.baseline else found
+    return new_of(found, baseline) if baseline else found
 
 
 def _told(found: "Report", speech: Speech, detail: Detail, *, everything: bool) -> str:

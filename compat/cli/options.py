@@ -111,6 +111,24 @@ class Speech:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """Which findings are told, and from which level the exit code says so."""
+
+    select: Annotated[
+        Texts,
+        typer.Option(
+            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
+        ),
+    ] = None
+    ignore: Annotated[
+        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
+    ] = None
+    fail_on: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: certain (error), error, warning, info, never.")
+    ] = "error"
+
+
+@dataclass(frozen=True, slots=True)
 class Detail:
     """How much of a report is told."""
 
