@@ -10,8 +10,7 @@ What is undone, each by the sign it leaves:
 - colours, carriage returns, invisible and full-width characters, blanks that do not break;
 - prefixes of loggers (Python's, mmengine's, vLLM's, ComfyUI's), syslog in any language, compose, Kubernetes;
 - dotted leaders (``torch version ........ 2.1``), which become a colon;
-- a dictionary printed on one line, which becomes a line per item;
-- lines of the commonest reports that ran together, which are parted before each known label.
+- a dictionary printed on one line, which becomes a line per item.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.excerpts import numbered
-from compat.reading.frames import unframe
 from compat.reading.wraps import Line, unwrap
 
 if TYPE_CHECKING:
@@ -86,22 +84,10 @@ _PREFIX = re.compile(
     re.VERBOSE,
 )
 _RULE: Final = "-=*_+~# | "
-# Labels of the reports that are pasted most, by which lines that ran together are parted again.
-_LABELS: Final = (
-    r"Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|XPU used to build PyTorch|OS|GCC version"
-    r"|Clang version|CMake version|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version"
-    r"|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d+|Nvidia driver version|cuDNN version"
-    r"|HIP runtime version|MIOpen runtime version|Is XNNPACK available|Is XPU available|Versions of relevant libraries"
-    r"|PyTorch version|Platform|Huggingface_hub version|Safetensors version|Accelerate version|Accelerate config"
-    r"|Tensorflow version|Flax version|Jax version|JaxLib version|GPU type|Using GPU in script\?"
-    r"|Using distributed or parallel set-up in script\?|CUDA available|CUDA_HOME|NVCC|GCC|TorchVision|OpenCV|MMCV"
-)
-_RUN_TOGETHER = re.compile(
-    rf"(?<=[^\s:|-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"
-    r"|(?<=[^\s:-])\s+-\s(?=\w{2,20} version(?: \([^()]{1,20}\))?: )"
-)
+# Devices of collect_env that a form put on one line.
+_DEVICES = re.compile(r"(?<=\w) +(?=GPU \d{1,3}: )")
+# An item of a printed OrderedDict.
 _ITEM = re.compile(r"""\('([A-Za-z][^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
-_ENTRY = re.compile(r"""'([A-Za-z][^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^{}'",]{1,40}))(?=[,}]|\s*$)""")
 
 
 def clean(text: str) -> tuple[Line, ...]:
@@ -111,7 +97,7 @@ def clean(text: str) -> tuple[Line, ...]:
     lines: list[Line] = []
     for (number, _), raw in zip(kept, raws, strict=True):
         lines.extend([Line(number, part) for part in _parts(raw)])
-    return tuple(unframe(unwrap(lines)))
+    return tuple(unwrap(lines))
 
 
 def _bounded(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -160,21 +146,11 @@ def _parts(raw: str) -> list[str]:
         return [""]
     if "<" in raw:
         raw = _TAGS.sub("", _BREAKS.sub("\n", raw))
-    if "'" in raw:
-        start = raw.lstrip()
-        if "('" in raw and (start.startswith(("('", "[('")) or "OrderedDict(" in raw):
-            return _spread(_ITEM, raw)
-        if "': " in raw and start.startswith(("'", "{'")):
-            return _spread(_ENTRY, raw)
-    pieces = raw.split("\n")
-    if len(raw) > 60 and _runs(raw):
-        pieces = [part for piece in pieces for part in _RUN_TOGETHER.split(piece)]
-    return [_bare(piece) for piece in pieces]
-
-
-def _runs(raw: str) -> bool:
-    """Whether a line holds a phrase of the reports whose lines are known to run together."""
-    return "version" in raw or "[conda] " in raw or "[pip" in raw or "CUDA " in raw or "GPU models" in raw
+    if "('" in raw and (raw.lstrip().startswith(("('", "[('")) or "OrderedDict(" in raw):
+        return _spread(raw)
+    if "GPU 1: " in raw:
+        raw = _DEVICES.sub("\n", raw)
+    return [_bare(piece) for piece in raw.split("\n")]
 
 
 def _bare(line: str) -> str:
@@ -190,11 +166,7 @@ def _bare(line: str) -> str:
     return _DOTS.sub(": ", line) if "...." in line else line
 
 
-def _spread(pattern: re.Pattern[str], raw: str) -> list[str]:
+def _spread(raw: str) -> list[str]:
     r"""A printed dictionary as one ``key: value`` line per item; ``\n`` inside values ends a line too."""
-    lines = []
-    for found in pattern.finditer(raw):
-        key, *values = found.groups()
-        value = next((value for value in values if value is not None), "")
-        lines.extend(f"{key}: {value}".split("\\n"))
-    return lines or [raw]
+    items = ((key, next(filter(None, values), "")) for key, *values in _ITEM.findall(raw))
+    return [line for key, value in items for line in f"{key}: {value}".split("\\n")] or [raw]

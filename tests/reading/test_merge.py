@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from compat.facts import Build, Fact, Gpu, Unknown
 from compat.reading import merge
+from compat.reading import read as read_text
 from compat.reading.claims import Claim, Weight
 
 
@@ -252,3 +253,25 @@ def test_one_program_is_believed_only_if_all_it_says_can_be_true(values):
     assert isinstance(reading, Unknown) is not consistent
     if consistent:
         assert reading.value == max(values, key=len)
+
+
+TWO = """Is debug build: False
+Python version: 3.10.12 (main)
+GPU models and configuration: GPU 0: {0}
+Nvidia driver version: {1}
+cuDNN version: Could not collect
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "gpus", "driver"),
+    [
+        (("NVIDIA A100-SXM4-80GB", "535.54.03"), 1, "535.54.03"),  # one machine, pasted twice
+        (("Tesla T4", "535.54.03"), None, "535.54.03"),
+        (("Tesla T4", "550.54.14"), None, None),
+    ],
+)
+def test_reports_of_two_machines_state_only_what_they_share(second, gpus, driver):
+    page = read_text(TWO.format("NVIDIA A100-SXM4-80GB", "535.54.03") + "\n" + TWO.format(*second))
+    found = page.host.gpus
+    assert (found and len(found), page.host.driver, page.host.python) == (gpus, driver, "3.10.12")

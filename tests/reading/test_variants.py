@@ -185,13 +185,6 @@ def test_deepspeeds_refusal_names_the_build_too():
     assert reading.read(REFUSED).host.builds["torch"].runtime == "cuda11.7"
 
 
-def test_extensions_of_the_web_interface_say_what_they_found():
-    lines = "[Dreambooth] transformers v4.30.2 is already installed.\n[!] xformers version 0.0.20 installed.\n"
-    lines += "[+] torch version 2.0.1+cu118 installed.\n[Dreambooth] Pillow vNone is already installed.\n"
-    packages = {"transformers": "4.30.2", "xformers": "0.0.20", "torch": "2.0.1+cu118"}
-    assert reading.read(lines).host.packages == packages
-
-
 def test_detectron2_shows_the_arch_list_among_its_rows():
     assert reading.read(DETECTRON).host.env == {"TORCH_CUDA_ARCH_LIST": "7.5 8.0 8.6+PTX"}
 

@@ -25,9 +25,7 @@ from compat.reading.programs import (
     packages,
     paddle,
     rocm,
-    sdnext,
     session,
-    show_versions,
     tensorflow,
     torch,
     unsloth,
@@ -35,8 +33,8 @@ from compat.reading.programs import (
 )
 
 _FORMATS: Final = (
-    torch, huggingface, lerobot, openmmlab, deepspeed, paddle, jax, tensorflow, show_versions, extensions,
-    arrays, applications, sdnext, unsloth, nvidia_smi, dcgm, rocm, amd_tables, intel, nvcc, packages, machine,
+    torch, huggingface, lerobot, openmmlab, deepspeed, paddle, jax, tensorflow, extensions,
+    arrays, applications, unsloth, nvidia_smi, dcgm, rocm, amd_tables, intel, nvcc, packages, machine,
     containers, kubernetes, session, variables, hand,
 )  # fmt: skip
 

@@ -38,10 +38,10 @@ _MARKS: Final = (
 _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
-    "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
+    "using device ROCm", "You are running torch", "map[", "ComputeMajor:",
     "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ", "NCCL INFO ",
     "] CUDA device name: ",
-    "calling cuDriverGetVersion", "[Dreambooth] ", "You have multi GPUs in a system", "[+] torch version",
+    "calling cuDriverGetVersion", "You have multi GPUs in a system",
     'msg="detected GPUs"',
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
@@ -61,12 +61,6 @@ _WARNED = re.compile(r"([^:\"'“‘`>\n]{3,60}?) with CUDA capability (sm_\d{2,
 _CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
 _NUMBERED = re.compile(r"\[(\d{1,2})\] CUDA device name: (.{3,60})$")
 _CHOICE = re.compile(r"\s*\[(\d{1,2})\] : ([A-Za-z][\w ().-]{3,60})$")
-_CHECKED = re.compile(
-    r"\s*\[[\w+! ]{1,20}\] ([A-Za-z][\w.-]{1,40}) (?:version |v)(\d[\w.+]*) (?:is already )?installed\.\s*$"
-)
-_LAUNCHER = re.compile(
-    r"^\s*[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d (\d+): (.+?) \[(\d{1,2})(\d)\] \d+ GB", re.IGNORECASE
-)
 # CUDA packed; what begins otherwise is a longer number's beginning.
 _PACKED = re.compile(r"^\s*Version: ([89]\d{3}|[1-9]\d{4})\s*$")
 _NAMED = re.compile(r"(?:cuda|xpu|privateuseone|mps|npu):?(\d+)?\s+:?\s*(.+)")
@@ -117,14 +111,6 @@ def _using(line: str) -> Iterator[Claim]:
         yield Claim("gpus", gpu, key=found.group(1))
 
 
-def _launcher(line: str) -> Iterator[Claim]:
-    """A device in the diagnostic file of ComfyUI's Chinese launcher: ``00000000:09:00.0 0: NAME [75] 22 GB``."""
-    if found := _LAUNCHER.match(line):
-        number, name, *digits = found.groups()
-        if gpu := devices.device(name, target=devices.sm(*digits)):
-            yield Claim("gpus", gpu, key=number)
-
-
 def _warned(line: str) -> Iterator[Claim]:
     """Torch's warning about a card that its build has no code for."""
     if (found := _WARNED.search(line)) and (gpu := devices.device(found.group(1), target=found.group(2))):
@@ -136,12 +122,6 @@ def _capable(line: str) -> Iterator[Claim]:
     if found := _CAPABLE.search(line):
         uuid, *digits = found.groups()
         yield Claim("gpus", Gpu(target=devices.sm(*digits), vendor="nvidia"), key=uuid, weight=Weight.LISTED)
-
-
-def _installed(line: str) -> Iterator[Claim]:
-    """What an extension of the web interface checked when it started."""
-    if found := _CHECKED.match(line):
-        yield Claim("packages", values.package_version(found.group(2)), key=found.group(1), weight=Weight.LISTED)
 
 
 def _chosen(line: str) -> Iterator[Claim]:
@@ -273,8 +253,6 @@ PROGRAM: Final = Program(
         ),
         "] : ": _chosen,
         "] CUDA device name: ": _chosen,
-        "] ": _launcher,
-        " installed.": _installed,
     },
     beyond=_offered,
 )

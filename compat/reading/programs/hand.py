@@ -203,13 +203,6 @@ def _machine(pair: Pair) -> Iterator[Claim]:
         yield from (claim for claim in _gpu(pair) if claim.fact != "gpus" or claim.value.vendor in {"nvidia", "amd"})
 
 
-def _active(pair: Pair) -> Iterator[Claim]:
-    """The device that a script of one's own says it uses; two frameworks that say so use the same."""
-    gpu = devices.device(pair.value)
-    if gpu and gpu.vendor in {"nvidia", "amd"} and not _PROCESSOR.search(gpu.name):
-        yield Claim("gpus", gpu, key="0", weight=Weight.HAND)
-
-
 def cards(value: str) -> Iterator[Claim]:
     """The cards that somebody wrote down: ``2x RTX 3090 (24GB), driver 535.54``; nothing if it names none."""
     if found := _DRIVER.search(value) or _BEHIND.search(value):
@@ -336,7 +329,6 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "gpu hardware", "gpu used",
     ),
     **_labels(_machine, "machine", "server"),
-    **_labels(_active, "device name", "gpu device name", "active gpu name", "cuda device name"),
     **{
         label: reader
         for name, labels in _FRAMEWORKS.items()
