@@ -68,13 +68,9 @@ class Reader(Stream):
 
 def members(window: Window, name: str, kind: str, read: Read) -> Iterator[Code]:
     """Objects in an archive of a kind that :mod:`compat.kernels.places` recognised, each member read by ``read``."""
-    match kind:
-        case "zip":
-            yield from _wheel(window, read)
-        case "tar":
-            yield from _layer(window, read)
-        case _:
-            yield from _zipped_layer(window, name, read)
+    if kind == "zip":
+        return _wheel(window, read)
+    return _layer(window, read) if kind == "tar" else _zipped_layer(window, name, read)
 
 
 def _wheel(window: Window, read: Read) -> Iterator[Code]:
@@ -90,9 +86,8 @@ def _wheel(window: Window, read: Read) -> Iterator[Code]:
     for item in worth:
         rest -= item.compress_size
         if rest < 0:  # members of an honest archive do not overlap
-            yield Code(
-                path=item.filename, unread=("the members claim more bytes than the archive has; the rest is unread",)
-            )
+            why = "the members claim more bytes than the archive has; the rest is unread"
+            yield Code(path=item.filename, unread=(why,))
             return
         yield from _zip_member(window, item, read)
 
@@ -127,10 +122,10 @@ def _zip_source(window: Window, item: zipfile.ZipInfo) -> Source:
         CutShortError: if the local header is not there, or the member is encrypted or compressed otherwise.
     """
     signature, name, extra = window.unpack(_LOCAL, item.header_offset)
-    if signature != b"PK\x03\x04" or item.flag_bits & 1:
-        raise CutShortError(
-            "an encrypted member" if item.flag_bits & 1 else "its local header is not where the directory says"
-        )
+    if item.flag_bits & 1:
+        raise CutShortError("an encrypted member")
+    if signature != b"PK\x03\x04":
+        raise CutShortError("its local header is not where the directory says")
     body = window.part(item.header_offset + _LOCAL.size + name + extra, item.compress_size)
     if item.compress_type == zipfile.ZIP_STORED:
         return body

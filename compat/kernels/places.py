@@ -74,24 +74,18 @@ def contained(window: Window, name: str, *, whole: bool = False, depth: int = 0)
         depth: number of archives around it.
     """
     try:
-        yield from _contained(window, name, whole=whole, depth=depth)
+        head = window.head(_USTAR_AT + 5)
+        kind = next((kind for kind, (at, magic) in _PACKED.items() if head[at : at + len(magic)] == magic), "")
+        if not kind:
+            yield from _single(window, name, whole=whole)
+        elif depth == _DEEPEST:
+            yield Code(path=name, unread=(f"it lies {depth} archives deep",))
+        else:
+            import compat.kernels.packed as packed
+
+            yield from packed.members(window, name, kind, partial(contained, depth=depth + 1))
     except CutShortError as error:  # from a source that does not keep its promise: damaged, or shrinking
         yield Code(path=name, unread=(str(error),))
-
-
-def _contained(window: Window, name: str, *, whole: bool, depth: int) -> Iterator[Code]:
-    """What :func:`contained` says, before it guards against sources that break their promise."""
-    head = window.head(_USTAR_AT + 5)
-    kind = next((kind for kind, (at, magic) in _PACKED.items() if head[at : at + len(magic)] == magic), "")
-    if not kind:
-        yield from _single(window, name, whole=whole)
-        return
-    if depth == _DEEPEST:
-        yield Code(path=name, unread=(f"it lies {depth} archives deep",))
-        return
-    import compat.kernels.packed as packed
-
-    yield from packed.members(window, name, kind, partial(contained, depth=depth + 1))
 
 
 def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
@@ -100,11 +94,9 @@ def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
     for code in contents.read(window, name):
         found = True
         yield code
-    if found:
-        return
-    if by_name := names.told(name):
+    if not found and (by_name := names.told(name)):
         yield by_name
-    elif whole:
+    elif not found and whole:
         yield Code(path=name, unread=("not a kind of file that holds GPU code",))
 
 
@@ -137,9 +129,8 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
     if "." in entry.name:
         return False
     try:  # programs and an image's blobs have no suffix
-        return entry.is_file(follow_symlinks=False) and bool(
-            entry.stat().st_mode & _EXECUTABLE or len(entry.name) == 64
-        )
+        runs = bool(entry.stat().st_mode & _EXECUTABLE)
+        return entry.is_file(follow_symlinks=False) and (runs or len(entry.name) == 64)
     except OSError:
         return False
 

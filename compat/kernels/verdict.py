@@ -139,13 +139,8 @@ def _is_enough(serving: list[_Share], shares: list[_Share]) -> bool:
 
 def _isa(inspection: Inspection, target: str, families: Families) -> str:
     """The ISA that serves every object: of each the lowest among its usable PTX, and of these the highest."""
-    usable = (
-        [
-            version
-            for name, found in code.isa.items()
-            if kernels_for(target, [name], families) == "ptx"
-            for version in found
-        ]
-        for code in inspection.objects
-    )
-    return max((min(found, key=release) for found in usable if found), key=release, default="")
+    lowest = []
+    for code in inspection.objects:
+        usable = (found for name, found in code.isa.items() if kernels_for(target, [name], families) == "ptx")
+        lowest += sorted((version for found in usable for version in found), key=release)[:1]
+    return max(lowest, key=release, default="")

@@ -52,11 +52,8 @@ class ArchSpecificTarget(NvidiaRule):
         for gpu, device, item in uncovered_by(case, nvidia_cards(gpus)):
             bound = [text for text in item.kernels if (code := sm(text)) and code.suffix and code.major == device.major]
             if bound:
-                return Found(
-                    detail=f"{item.label} has {span(tuple(bound))} only, which {gpu.target} does not run.",
-                    facts=("gpus", item.fact),
-                    sources=cite(case.matrix, item.row),
-                )
+                detail = f"{item.label} has {span(tuple(bound))} only, which {gpu.target} does not run."
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
         return None
 
 
@@ -85,11 +82,8 @@ class ArchIntegratedVsDiscrete(NvidiaRule):
                 and not may_be_another(item, gpu, case.matrix)
                 and (gpu.target in integrated) != bool(kin & integrated)
             ):
-                return Found(
-                    detail=f"{gpu.target} and {', '.join(sorted(kin))} are of different classes.",
-                    facts=("gpus", item.fact),
-                    sources=cite(case.matrix, item.row),
-                )
+                detail = f"{gpu.target} and {', '.join(sorted(kin))} are of different classes."
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
         return None
 
 
@@ -249,20 +243,18 @@ class CudnnDropsGpu(NvidiaRule):
 
     def check(self, cudnn: str, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
         """The first capability that the cuDNN release serves is above the device's."""
-        rows = [
-            row
-            for row in matrix.table("cudnn")
-            if row.first_cc and (row.version == cudnn or row.version.startswith(f"{cudnn}."))
-        ]
-        for row in rows[:1]:
-            floor = tuple(int(part) for part in row.first_cc.split("."))
-            old = [gpu for gpu, device in nvidia_cards(gpus) if (device.major, device.minor) < floor]
-            if old:
-                detail = (
-                    f"cuDNN {cudnn} starts at capability {row.first_cc}; {old[0].name or 'the GPU'} is {old[0].target}."
-                )
-                return Found(detail=detail, sources=cite(matrix, row))
-        return None
+        rows = (row for row in matrix.table("cudnn") if f"{row.version}.".startswith(f"{cudnn}."))
+        row = next((row for row in rows if row.first_cc), None)
+        if row is None:
+            return None
+        floor = tuple(int(part) for part in row.first_cc.split("."))
+        old = next((gpu for gpu, device in nvidia_cards(gpus) if (device.major, device.minor) < floor), None)
+        starts = f"cuDNN {cudnn} starts at capability {row.first_cc}"
+        return (
+            Found(detail=f"{starts}; {old.name or 'the GPU'} is {old.target}.", sources=cite(matrix, row))
+            if old
+            else None
+        )
 
 
 class TritonGpuTooOld(NvidiaRule):
@@ -284,10 +276,8 @@ class TritonGpuTooOld(NvidiaRule):
         old = [gpu for gpu, device in nvidia_cards(gpus) if (device.major, device.minor) < self._FLOOR]
         if "triton" not in packages or not old:
             return None
-        return Found(
-            detail=f"{old[0].name or old[0].target} is below what Triton compiles for.",
-            facts=("gpus", "packages.triton"),
-        )
+        detail = f"{old[0].name or old[0].target} is below what Triton compiles for."
+        return Found(detail=detail, facts=("gpus", "packages.triton"))
 
 
 class KernelsUnlikeMatrix(Rule):
@@ -338,7 +328,6 @@ class PrecisionUnsupported(Rule):
 
     area = "precision"
     changes = (Command("--dtype half"),)
-    _TOLD: Final = {"bf16": "bf16", "fp8": "fp8"}
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """A program or a command asks for bfloat16, FP8 or another format that the device has no units for.
@@ -348,16 +337,14 @@ class PrecisionUnsupported(Rule):
         """
         heard = signals.get("bf16", "fp8", "half-not-implemented")
         typed = next((found[1] for line in commands if (found := _ASKED.search(line))), "")
-        wanted = self._TOLD.get(heard.signal.signal, "") if heard else _FORMATS.get(typed[:2].lower(), "")
+        told = heard.signal.signal if heard else ""
+        wanted = _FORMATS.get((told or typed)[:2].lower(), "")
         for gpu in gpus:
             device = sm(gpu.target)
             row = matrix.capability(device.capability) if device else matrix.gfx(gpu.target) if gpu.target else None
             if row and wanted and wanted not in row.features:
-                return Found(
-                    detail=f"{gpu.name or gpu.target} has no {wanted}.",
-                    sources=(matrix.cite(row),),
-                    severity=None if heard else "warning",
-                )
+                detail = f"{gpu.name or gpu.target} has no {wanted}."
+                return Found(detail=detail, sources=(matrix.cite(row),), severity=None if heard else "warning")
         if not heard:
             return None
         return Found(detail=heard.signal.meaning, facts=("gpus",) if gpus else (), confidence="likely")

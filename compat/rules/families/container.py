@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Host
+    from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
@@ -73,9 +74,8 @@ class ContainerDriverCapabilities(NvidiaRule):
         words = {word.strip() for word in named.split(",")}
         if not named or words & {"all", "compute"}:
             return None
-        return Found(
-            detail=f"Only {named} is asked for: libcuda is not mounted.", facts=("env.NVIDIA_DRIVER_CAPABILITIES",)
-        )
+        detail = f"Only {named} is asked for: libcuda is not mounted."
+        return Found(detail=detail, facts=("env.NVIDIA_DRIVER_CAPABILITIES",))
 
 
 _BUILT: Final = Fix(
@@ -139,13 +139,9 @@ class ContainerNoGpu(Rule):
         bare = vague and alone
         unseen = blind and (not host.driver or alone or "no-gpu-node" in blind.signal.says)
         if unseen and (bare or not vague) and host.device_nodes is None:
-            return Found(
-                detail="The program in the container sees no GPU.",
-                facts=("container",),
-                confidence="likely",
-                severity="warning" if bare else None,  # a machine without any GPU says the same
-                fix=_with_gpu,
-            )
+            mild: Severity | None = "warning" if bare else None  # a machine without any GPU says the same
+            detail = "The program in the container sees no GPU."
+            return Found(detail=detail, facts=("container",), confidence="likely", severity=mild, fix=_with_gpu)
         if nodes:
             return Fits("the container has GPU device nodes")
         # Docker starts no container with --gpus where it cannot give one
@@ -263,10 +259,8 @@ class ContainerRequiresNewerDriver(NvidiaRule):
         asked = signals.value("require") or signals.value("require2")
         facts = told(driver=host.driver, driver_cuda=host.driver_cuda, image=host.image)
         if asked or "requirement-error" in signals:
-            return Found(
-                detail=f"The image demands {asked or 'a newer driver'}, which the host's driver does not meet.",
-                facts=facts,
-            )
+            detail = f"The image demands {asked or 'a newer driver'}, which the host's driver does not meet."
+            return Found(detail=detail, facts=facts)
         if release := signals.value("release"):
             return Found(detail=f"The image was built for driver {release} or later.", facts=facts)
         have = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
@@ -297,13 +291,10 @@ def _published(image: str, matrix: Matrix) -> dict[str, str]:
     repository = image.partition(":")[0].removeprefix("docker.io/")
     rows = matrix.select("images", repository=repository) if repository else ()
     wanted = f"{repository}:{image.partition(':')[2]}"
-    row = next((row for row in rows if row.require and _is_tag(wanted, row.references())), None)
-    return {"NVIDIA_REQUIRE_CUDA": row.require} if row else {}
-
-
-def _is_tag(wanted: str, references: tuple[str, ...]) -> bool:
-    """Whether a reference is one of these, or the short form of one without its system."""
-    return any(name == wanted or name.startswith(f"{wanted}-ubuntu") for name in references)
+    stating = ((row.require, name) for row in rows if row.require for name in row.references())
+    # a tag may be the short form of one that names its system too
+    require = next((text for text, name in stating if name == wanted or name.startswith(f"{wanted}-ubuntu")), "")
+    return {"NVIDIA_REQUIRE_CUDA": require} if require else {}
 
 
 def _newer_board(image: str, own: str) -> Outcome:
@@ -311,11 +302,9 @@ def _newer_board(image: str, own: str) -> Outcome:
     tagged = image_l4t(image)
     if not tagged or not own or int(tagged[:2]) <= int(own[:2]):
         return None
-    return Found(
-        detail=f"{image} needs the driver of L4T {tagged}; this board has L4T {own}.",
-        facts=("l4t", "image"),
-        fix=Fix(f"Choose an image for L4T {own}, or flash the board with a newer JetPack."),
-    )
+    fix = Fix(f"Choose an image for L4T {own}, or flash the board with a newer JetPack.")
+    detail = f"{image} needs the driver of L4T {tagged}; this board has L4T {own}."
+    return Found(detail=detail, facts=("l4t", "image"), fix=fix)
 
 
 class ContainerImageArch(Rule):

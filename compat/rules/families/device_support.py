@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
-_OPEN_ONLY: Final = (
-    10,
-    0,
-)  # from Blackwell on only the open kernel modules serve a GPU (open-gpu-kernel-modules, README)
-
-
-_OPEN_FROM: Final = (7, 5)  # the open modules need the GSP, which Turing brought (same)
-
-
+# From Blackwell on only the open kernel modules serve a GPU; they need the GSP, which Turing brought
+# (open-gpu-kernel-modules, README).
+_OPEN_ONLY: Final = (10, 0)
+_OPEN_FROM: Final = (7, 5)
 _APART: Final = Fix("No flavour of the driver serves both cards: take one out, or hand it to a virtual machine.")
+
+
+def _capabilities(gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, tuple[int, int]]]:
+    """NVIDIA's cards, each with its capability."""
+    return [(gpu, (device.major, device.minor)) for gpu in gpus if (device := sm(gpu.target))]
 
 
 def _unlike(gpus: tuple[Gpu, ...]) -> bool:
     """Whether one card needs the open modules and another one the proprietary ones."""
-    at = [(device.major, device.minor) for gpu in gpus if (device := sm(gpu.target))]
+    at = [each for _, each in _capabilities(gpus)]
     return any(each >= _OPEN_ONLY for each in at) and any(each < _OPEN_FROM for each in at)
 
 
@@ -50,14 +50,11 @@ class DriverOpenModuleRequired(NvidiaRule):
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU is of Blackwell or newer, and the proprietary flavour of the module is loaded."""
-        new = next(
-            (gpu for gpu in gpus if (device := sm(gpu.target)) and (device.major, device.minor) >= _OPEN_ONLY), None
-        )
+        new = next((gpu for gpu, at in _capabilities(gpus) if at >= _OPEN_ONLY), None)
         if new is None or driver_branch == "open":
             return None
-        return Found(
-            detail=f"{new.name or new.target} with the {driver_branch} modules.", fix=_APART if _unlike(gpus) else None
-        )
+        detail = f"{new.name or new.target} with the {driver_branch} modules."
+        return Found(detail=detail, fix=_APART if _unlike(gpus) else None)
 
 
 class DriverOpenModuleUnsupportedGpu(NvidiaRule):
@@ -78,9 +75,7 @@ class DriverOpenModuleUnsupportedGpu(NvidiaRule):
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The open flavour is loaded and the GPU is older than Turing."""
-        old = next(
-            (gpu for gpu in gpus if (device := sm(gpu.target)) and (device.major, device.minor) < _OPEN_FROM), None
-        )
+        old = next((gpu for gpu, at in _capabilities(gpus) if at < _OPEN_FROM), None)
         if old is None or driver_branch != "open":
             return None
         return Found(detail=f"{old.name or old.target} with the open modules.", fix=_APART if _unlike(gpus) else None)

@@ -164,8 +164,7 @@ class DriverLibraryMismatch(NvidiaRule):
         length = min(len(left), len(right))
         if left[:length] == right[:length]:
             return Fits(f"kernel module and libraries of the driver are both {driver}")
-        detail = f"The kernel module is {driver}, the libraries are {driver_library}."
-        return Found(detail=detail)
+        return Found(detail=f"The kernel module is {driver}, the libraries are {driver_library}.")
 
 
 class DriverDuplicateLibraries(Rule):
@@ -184,14 +183,9 @@ class DriverDuplicateLibraries(Rule):
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """Libcuda or libnvidia-ml of more than one driver version can be loaded."""
         parts = ("libcuda.so", "libnvidia-ml.so", "libnvidia-ptxjitcompiler.so")
-        found = {
-            item.version: item
-            for item in libraries
-            if item.name.startswith(parts) and item.version.count(".") and item.origin not in {"compat", "stubs"}
-        }
-        if len(found) < 2:
-            return None
-        return Found(detail=f"Driver libraries of {' and '.join(sorted(found))} can be loaded.")
+        own = (item for item in libraries if item.name.startswith(parts) and item.origin not in {"compat", "stubs"})
+        found = sorted({item.version for item in own if "." in item.version})
+        return Found(detail=f"Driver libraries of {' and '.join(found)} can be loaded.") if len(found) > 1 else None
 
 
 class ForwardCompatConflict(NvidiaRule):
@@ -231,10 +225,10 @@ class ForwardCompatConflict(NvidiaRule):
         if compat or "compat" in path or heard.signal.signal == "compat-804":
             facts = (*((f"packages.{compat}",) if compat else ()), *told(gpus=host.gpus, image=host.image))
             return Found(detail=f"{heard.signal.meaning} {compat}".strip(), facts=facts)
-        if host.image or host.container:
-            detail = "The program runs in an image, whose libcuda differs from the driver of the host."
-            return Found(detail=detail, facts=("image",) if host.image else ("container",), confidence="likely")
-        return None
+        if not host.image and not host.container:
+            return None
+        detail = "The program runs in an image, whose libcuda differs from the driver of the host."
+        return Found(detail=detail, facts=("image",) if host.image else ("container",), confidence="likely")
 
 
 def _older(compat: str, driver: str | None) -> bool:
@@ -266,9 +260,6 @@ class ForwardCompatAvailable(NvidiaRule):
             if item.cuda and versions.major(item.cuda) > versions.major(have):
                 name = f"cuda-compat-{item.cuda.replace('.', '-')}"
                 fix = Fix(f"Add {name} to the image.", changes=(Command(f"apt-get install -y {name}", "linux"),))
-                return Found(
-                    detail=f"{gpus[0].name} may run {item.label} with {name}.",
-                    facts=("driver", "gpus", item.fact),
-                    fix=fix,
-                )
+                detail = f"{gpus[0].name} may run {item.label} with {name}."
+                return Found(detail=detail, facts=("driver", "gpus", item.fact), fix=fix)
         return None
