@@ -208,7 +208,7 @@ def jax(machine: Machine, site: str) -> Build | None:
             if found := _JAX_PLUGIN.fullmatch(name):
                 return Build(runtime=found[1] + dotted(found[2]), path=f"{folder}/{name}")
     # releases before the plugins carried their CUDA kernels here and told the runtime in a local tag only
-    in_jaxlib = machine.names(f"{site}/jaxlib/cuda")  # until the plugins, kernels lay here
+    in_jaxlib = machine.names(f"{site}/jaxlib/cuda")
     return Build(runtime="" if in_jaxlib else "cpu", path=f"{site}/jaxlib")
 
 
@@ -268,11 +268,9 @@ def deepspeed(machine: Machine, site: str) -> Build | None:
     said = dict(re.findall(r"""["'](version|cuda_version|hip_version)["']\s*:\s*["']([^"']*)["']""", text))
     if "version" not in said:
         return None
-    cuda = _number(said.get("cuda_version"))
-    torch_release = _number(said["version"])  # 0.0 where its kernels are compiled on first use
-    return (
-        Build(runtime=f"cuda{_minor(cuda)}" if cuda else "", torch=torch_release, path=path) if torch_release else None
-    )
+    cuda, release = _number(said.get("cuda_version")), _number(said["version"])
+    build = Build(runtime=f"cuda{_minor(cuda)}" if cuda else "", torch=release, path=path)
+    return build if release else None  # it is 0.0 where its kernels are compiled on first use
 
 
 # Package -> reader of the file in which its build recorded itself.

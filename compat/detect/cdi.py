@@ -18,7 +18,7 @@ from compat.facts import Fact, Reading, Unknown
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from compat.detect.machine import Machine
 
@@ -44,7 +44,9 @@ class Specification:
 
 def specifications(machine: Machine) -> tuple[Specification, ...]:
     """Every specification in the two standard folders that names a kind, and those that may not be read."""
-    return tuple(_all(machine))
+    named = (f"{folder}/{name}" for folder in FOLDERS for name in machine.names(folder))
+    files = (path for path in named if path.endswith((".yaml", ".yml", ".json")))
+    return tuple(found for path in files if (found := _one(machine, path)) is not None)
 
 
 def readings(found: Sequence[Specification]) -> dict[str, Reading]:
@@ -59,26 +61,16 @@ def readings(found: Sequence[Specification]) -> dict[str, Reading]:
     }
 
 
-def _all(machine: Machine) -> Iterator[Specification]:
-    """The specifications of both folders."""
-    for folder in FOLDERS:
-        for name in machine.names(folder):
-            if name.endswith((".yaml", ".yml", ".json")):
-                yield from _one(machine, f"{folder}/{name}")
-
-
-def _one(machine: Machine, path: str) -> Iterator[Specification]:
+def _one(machine: Machine, path: str) -> Specification | None:
     """The specification in a file, unless it names no kind."""
     reading = machine.read(path, _LIMIT)
     if isinstance(reading, Unknown):
-        yield Specification(path, why=reading.why)
-        return
+        return Specification(path, why=reading.why)
     text = (reading.value or "").strip()
     kind, devices = _of_json(text) if text.startswith("{") else _of_yaml(text)
-    if kind:
-        driver = _LIBCUDA.search(text)
-        qualified = tuple(f"{kind}={each}" for each in dict.fromkeys(devices))
-        yield Specification(path, qualified, driver[1] if driver else "")
+    driver = _LIBCUDA.search(text)
+    qualified = tuple(f"{kind}={each}" for each in dict.fromkeys(devices))
+    return Specification(path, qualified, driver[1] if driver else "") if kind else None
 
 
 def _of_yaml(text: str) -> tuple[str, list[str]]:

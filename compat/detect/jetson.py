@@ -39,11 +39,9 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     found = _L4T.search(machine.text(_RELEASE))
     packages = versions(machine)
     packaged = packages.get("nvidia-l4t-core", "")
-    l4t: Reading = Unknown("neither the release file nor a package names it", _RELEASE)
-    if found:
-        l4t = Fact(f"{found[1]}.{found[2]}", _RELEASE)
-    elif packaged:
-        l4t = Fact(packaged.split("-")[0], _DPKG)
+    by_package = Fact(packaged.split("-")[0], _DPKG)
+    nobody = Unknown("neither the release file nor a package names it", _RELEASE)
+    l4t = Fact(f"{found[1]}.{found[2]}", _RELEASE) if found else by_package if packaged else nobody
     jetpack = re.split(r"[-+]", packages.get("nvidia-jetpack", ""))[0]  # 5.1.2-b104, 6.2+b77
     absent = Unknown("the package nvidia-jetpack is not installed; L4T tells the release", _DPKG)
     return {"l4t": l4t, "jetpack": Fact(jetpack, _DPKG) if jetpack else absent, "gpus": _gpu(machine)}

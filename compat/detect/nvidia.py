@@ -42,20 +42,17 @@ def _module(machine: Machine) -> dict[str, Reading]:
     """Release and flavour from the module's own text, else from the version it shows in /sys."""
     reading = machine.read(_VERSION)
     if isinstance(reading, Unknown):
-        return {"driver": reading, "driver_branch": reading}
+        return dict.fromkeys(FACTS, reading)
     text = reading.value or ""
-    found = _NVRM.search(text + " ")
-    if found is None and text:
-        why = Unknown("the text does not name a driver release", _VERSION)
-        return {"driver": why, "driver_branch": why}
-    if found is not None:
+    if found := _NVRM.search(text + " "):
         branch = "open" if "Open Kernel Module" in text else "proprietary"
         return {"driver": Fact(found[1], _VERSION), "driver_branch": Fact(branch, _VERSION)}
+    if text:
+        return dict.fromkeys(FACTS, Unknown("the text does not name a driver release", _VERSION))
     # a module without its /proc folder (hardened kernels hide it) still shows its version in /sys
-    version = machine.text(_MODULE)
-    if version:
+    if version := machine.text(_MODULE):
         return {"driver": Fact(version, _MODULE), "driver_branch": Unknown("only the version is told", _MODULE)}
-    return {"driver": Fact(None, SOUGHT), "driver_branch": Fact(None, SOUGHT)}
+    return dict.fromkeys(FACTS, Fact(None, SOUGHT))
 
 
 def _gpus(machine: Machine) -> Reading:

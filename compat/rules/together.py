@@ -84,12 +84,9 @@ def here(host: Host, matrix: Matrix) -> tuple[Here, ...]:
     facts, place = cited_of(host), world(host)
     place = place if place.place else Environment("linux_x86_64", place.python)  # the likeliest, where nothing is said
     foreign = {matrix.package(name) for name in host.conda_packages or {}} - {None}
-    known = (
-        Here(one, facts[one.name], published, joint.parts(matrix, one, place))
-        for one in _releases(host, matrix)
-        if matrix.package(one.name) not in foreign and (published := joint.of_runtime(matrix, one))
-    )
-    return tuple(known)
+    ours = (one for one in _releases(host, matrix) if matrix.package(one.name) not in foreign)
+    known = ((one, published) for one in ours if (published := joint.of_runtime(matrix, one)))
+    return tuple(Here(one, facts[one.name], published, joint.parts(matrix, one, place)) for one, published in known)
 
 
 def clashing(
@@ -128,7 +125,7 @@ def clashing(
                 sources=cite(matrix, *first.rows),
                 confidence="certain" if sure else "likely",
             )
-            if found.confidence == "certain":
+            if sure:
                 return found
             likely = likely or found
     return likely
@@ -181,12 +178,8 @@ def _required(left: Release, here: list[Release], matrix: Matrix) -> Iterator[Re
     lines = (lines_of(left.requires), *(one.lines for one in release(matrix, left.name, left.version)))
     names = {name for each in lines for name in each}
     own = matrix.package(left.name)
-    for right in here if names else ():
+    for right in (one for one in here if names and one.version and one is not left):
         row = matrix.package(right.name)
-        if (
-            right.version
-            and right is not left
-            and (right.name in names or (row and row.name in names))
-            and not (row and row is own)
-        ):
+        required = right.name in names or (row and row.name in names)
+        if required and not (row and row is own):
             yield right

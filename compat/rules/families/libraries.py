@@ -124,10 +124,8 @@ class LibraryMismatch(Rule):
         have = found_cudnn(host)
         told = signals.value("cudnn_want") or signals.value("torch_cudnn") or signals.value("jax_cudnn")
         if told and have:
-            return Found(
-                detail=f"cuDNN {have} is loaded; the framework was built with {cudnn_version(told.strip())}.{shadow}",
-                facts=("cudnn",),
-            )
+            detail = f"cuDNN {have} is loaded; the framework was built with {cudnn_version(told.strip())}.{shadow}"
+            return Found(detail=detail, facts=("cudnn",))
         for item in installed(host, matrix):
             system = item.row is not None and item.row.cuda_from == "system"
             if not is_version(have) or not is_version(item.cudnn):
@@ -140,10 +138,8 @@ class LibraryMismatch(Rule):
                     severity=None if signals.pointing("library-mismatch") else "warning",
                 )
             if (system or signals.pointing("library-mismatch")) and _cannot_serve(have, item.cudnn):
-                return Found(
-                    detail=f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}",
-                    facts=("cudnn", item.fact),
-                )
+                detail = f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}"
+                return Found(detail=detail, facts=("cudnn", item.fact))
         return self._nccl(host, signals) or self._hsa(host, matrix, signals)
 
     @staticmethod
@@ -154,17 +150,13 @@ class LibraryMismatch(Rule):
         others = host.gpus and not amd_cards(host.gpus)
         if not item or not heard or host.platform != "wsl2" or others:
             return None
+        text = "Take torch's own copy of the runtime away, so that the one of ROCm for WSL is loaded."
+        away = Command("pip show torch | grep Location"), Command("rm SITE_PACKAGES/torch/lib/libhsa-runtime64.so*")
         return Found(
             detail=f"{item.label} brings its own libhsa-runtime64, which does not know the device of WSL.",
-            facts=tuple(fact for fact in ("platform", item.fact) if fact),
+            facts=("platform", item.fact),
             confidence="likely",
-            fix=Fix(
-                "Take torch's own copy of the runtime away, so that the one of ROCm for WSL is loaded.",
-                changes=(
-                    Command("pip show torch | grep Location"),
-                    Command("rm SITE_PACKAGES/torch/lib/libhsa-runtime64.so*"),
-                ),
-            ),
+            fix=Fix(text, changes=away),
             sources=("https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html",),
         )
 

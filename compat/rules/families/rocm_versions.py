@@ -63,10 +63,8 @@ class RocmLibsMixed(AmdRule):
             return None
         if libraries.rocm(item.label, item.rocm, host.rocm or "") == FITS:
             return Fits(f"the system's ROCm {host.rocm} is that of {item.label}")
-        return Found(
-            detail=f"LD_LIBRARY_PATH puts the system's ROCm before that of {item.label}.",
-            facts=("env.LD_LIBRARY_PATH", item.fact),
-        )
+        detail = f"LD_LIBRARY_PATH puts the system's ROCm before that of {item.label}."
+        return Found(detail=detail, facts=("env.LD_LIBRARY_PATH", item.fact))
 
 
 class RocmVersionMismatch(AmdRule):
@@ -98,11 +96,8 @@ class RocmVersionMismatch(AmdRule):
             apart = versions.major(host.rocm or "") != versions.major(item.rocm)
             shadowed = apart and "/opt/rocm" in signals.text and bool(signals.get("tensile-missing", "tensile-host"))
             if shadowed or (heard and (apart or host.rocm != item.rocm) and heard.signal.signal not in _OPEN):
-                return Found(
-                    detail=f"{item.label} brings ROCm {item.rocm}; ROCm {host.rocm} is on the system.",
-                    facts=("rocm", item.fact),
-                    confidence="certain" if apart else "likely",
-                )
+                detail = f"{item.label} brings ROCm {item.rocm}; ROCm {host.rocm} is on the system."
+                return Found(detail=detail, facts=("rocm", item.fact), confidence="certain" if apart else "likely")
         if host.platform == "windows" and "hip-no-device" in signals:
             return self._of_windows()
         releases = [(host.rocm or "", "rocm"), (item.rocm, item.fact) if item else ("", "")]
@@ -126,13 +121,9 @@ class RocmVersionMismatch(AmdRule):
     @staticmethod
     def _of_windows() -> Outcome:
         """On Windows the driver brings half of the HIP runtime: one that is older shows no device to the other half."""
-        return Found(
-            detail="The HIP runtime sees no GPU; on Windows mostly AMD's driver is older than what the program brings.",
-            facts=("platform",),
-            confidence="possible",
-            severity="warning",
-            fix=Fix("Install AMD's newest driver for Windows (Adrenalin) and restart."),
-        )
+        detail = "The HIP runtime sees no GPU; on Windows mostly AMD's driver is older than what the program brings."
+        fix = Fix("Install AMD's newest driver for Windows (Adrenalin) and restart.")
+        return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning", fix=fix)
 
     @staticmethod
     def _soname(rocm: str | None, signals: Hearing) -> Outcome:

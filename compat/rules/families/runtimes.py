@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Host, Library
+    from compat.findings import Severity
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
@@ -204,7 +205,7 @@ class DriverMinorVersionLimited(NvidiaRule):
     def check(self, driver_cuda: str, installed: tuple[Installed, ...]) -> Outcome:
         """The build's CUDA minor is above what the driver reports, and the driver reaches the floor of the major."""
         for item in installed:
-            if not item.cuda or "." not in item.cuda or not is_version(driver_cuda) or not is_version(item.cuda):
+            if "." not in item.cuda or not is_version(driver_cuda) or not is_version(item.cuda):
                 continue
             have, need = versions.release(driver_cuda), versions.release(item.cuda)
             if have[0] == need[0] and have[:2] < need[:2] and need[0] >= 11:
@@ -235,9 +236,7 @@ class PtxJitDisabled(NvidiaRule):
         name = next((name for name in self._OFF if env.get(name) == "1"), "")
         if not name:
             return None
-        return Found(
-            detail=f"{name}=1 stops the driver from compiling PTX.",
-            facts=(f"env.{name}",),
-            fix=Fix(f"Unset {name}.", changes=(Variable(name),)),
-            severity="error" if signals.pointing("ptx-jit-disabled") else "warning",
-        )
+        severity: Severity = "error" if signals.pointing("ptx-jit-disabled") else "warning"
+        fix = Fix(f"Unset {name}.", changes=(Variable(name),))
+        detail = f"{name}=1 stops the driver from compiling PTX."
+        return Found(detail=detail, facts=(f"env.{name}",), fix=fix, severity=severity)
