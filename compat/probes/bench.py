@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, Callable, Dict, List, Optional
 
 import amdgpu
@@ -168,40 +168,27 @@ def summed(count: int, words: int) -> List[Dict[str, Any]]:
         Failed: if one of them ended without an answer, with its last words.
     """
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "all_reduce.py")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:
         command = [sys.executable, script, os.path.join(folder, "meeting")]
-        said = [open(os.path.join(folder, str(rank)), "w+b") for rank in range(count)]
-        noise = [open(os.path.join(folder, "noise%d" % rank), "w+b") for rank in range(count)]
         started = [
-            subprocess.Popen(command + [str(rank), str(count), str(words)], stdout=said[rank], stderr=noise[rank])
+            subprocess.Popen(
+                command + [str(rank), str(count), str(words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
             for rank in range(count)
         ]
-        lost = _ended(started)
-        lines = [_last_line(text) for text in (noise if lost is not None else said)]
-    if lost is not None:
-        raise Failed("probe-failed", "process %d of %d failed: %s" % (lost, count, lines[lost][:300]))
-    return [json.loads(line) for line in lines]
+        ends = [pool.submit(one.communicate) for one in started]
+        for end in as_completed(ends):
+            rank = ends.index(end)
+            if started[rank].returncode:
+                for one in started:
+                    one.kill()  # it would wait for this one for ever
+                why = _last_line(end.result()[1])[:300]
+                raise Failed("probe-failed", "process %d of %d failed: %s" % (rank, count, why))
+    return [json.loads(_last_line(end.result()[0])) for end in ends]
 
 
-def _ended(started: List[Any]) -> Optional[int]:
-    """Wait for all processes; the number of one that failed, the others ended with it, for they would wait for ever."""
-    while any(one.poll() is None for one in started):
-        if any(one.poll() for one in started):
-            break
-        time.sleep(0.05)
-    lost = next((rank for rank, one in enumerate(started) if one.poll()), None)
-    for one in started:
-        if one.poll() is None:
-            one.kill()
-        one.wait()
-    return lost
-
-
-def _last_line(text: Any) -> str:
-    """The last line that a process wrote to its file, which is closed."""
-    with text:
-        text.seek(0)
-        return str(text.read().decode("utf-8", "replace")).strip().split("\n")[-1]
+def _last_line(text: bytes) -> str:
+    return text.decode("utf-8", "replace").strip().split("\n")[-1]
 
 
 def monitor_of(torch: Any, ordinal: int) -> Any:

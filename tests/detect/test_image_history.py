@@ -3,14 +3,20 @@
 import gzip
 import json
 import os
+from types import SimpleNamespace
 
 import pytest
+import requests
 from test_image import BASE, CONFIG, UPPER, layer
 from test_registry_images import (  # noqa: F401 - fixtures
+    ACCOUNT,
+    KIND,
     PACKAGES,
     Registry,
     described,
     digest,
+    distribution,
+    logged_in,
     no_engine_and_no_login,
     registry,
 )  # fmt: skip
@@ -18,6 +24,7 @@ from test_registry_images import (  # noqa: F401 - fixtures
 from compat.app import doctor, hosts
 from compat.detect import history
 from compat.matrix import matrix
+from compat.registry import images
 
 SHELL = "/bin/sh -c #(nop) COPY dir:0123abc in "
 
@@ -122,3 +129,30 @@ def test_what_a_link_into_such_a_layer_would_tell_is_unknown(registry, monkeypat
     monkeypatch.setattr(layers, "_lay", linked)
     host = hosts.brought(registry.image, "x86_64")
     assert "links lead to what was not fetched: /models" in host.reading("cuda_toolkit").why
+
+
+def test_of_debians_registry_no_byte_of_such_a_layer_is_fetched(distribution, monkeypatch, tmp_path):  # noqa: F811
+    host, kind = distribution
+    if kind == "closed":
+        logged_in(monkeypatch, tmp_path, host)
+    shelf = SimpleNamespace(acts={})
+    size, _ = served(shelf, {"models/weights.bin": NOISE}, "COPY weights /models # buildkit")
+    with requests.Session() as session:
+        session.auth = ACCOUNT
+        for name, body in shelf.acts.items():
+            if name.startswith("blobs/"):
+                place = session.post(f"http://{host}/v2/team/torch/blobs/uploads/", timeout=20).headers["Location"]
+                session.put(place, params={"digest": digest(body)}, data=body, timeout=20).raise_for_status()
+        where, body = f"http://{host}/v2/team/torch/manifests/models", shelf.acts["manifests/1"]
+        session.put(where, data=body, headers={"Content-Type": KIND}, timeout=20).raise_for_status()
+    counted, part = [], images._Until.part
+
+    def counting(self, answer, count):
+        found = part(self, answer, count)
+        counted.append(len(found))
+        return found
+
+    monkeypatch.setattr(images._Until, "part", counting)
+    assert hosts.brought(f"{host}/team/torch:models", "x86_64").packages == PACKAGES
+    others = [body for body in shelf.acts.values() if len(body) != size]
+    assert sum(counted) == sum(map(len, others)) < 10_000 < size
