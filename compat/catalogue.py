@@ -5,12 +5,13 @@ Detectors fill them, reports state them, rules name them as parameters, host fil
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
 from compat.records import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from compat.records import Build, Gpu, Library, Reading
 
@@ -48,32 +49,13 @@ class Item(Generic[T]):
         return reading.value if isinstance(reading, Fact) else None
 
 
-def _text(meaning: str) -> Item[str]:
-    return Item("text", meaning)
-
-
-def _version(meaning: str) -> Item[str]:
-    return Item("version", meaning)
-
-
-def _number(meaning: str) -> Item[int]:
-    return Item("number", meaning)
-
-
-def _flag(meaning: str) -> Item[bool]:
-    return Item("flag", meaning)
-
-
-def _texts(meaning: str) -> Item[tuple[str, ...]]:
-    return Item("texts", meaning)
-
-
-def _table(meaning: str) -> Item[Mapping[str, str]]:
-    return Item("table", meaning)
-
-
-def _tables(meaning: str) -> Item[Mapping[str, tuple[str, ...]]]:
-    return Item("tables", meaning)
+_text: Final[Callable[[str], Item[str]]] = partial(Item, "text")
+_version: Final[Callable[[str], Item[str]]] = partial(Item, "version")
+_number: Final[Callable[[str], Item[int]]] = partial(Item, "number")
+_flag: Final[Callable[[str], Item[bool]]] = partial(Item, "flag")
+_texts: Final[Callable[[str], Item[tuple[str, ...]]]] = partial(Item, "texts")
+_table: Final[Callable[[str], Item[Mapping[str, str]]]] = partial(Item, "table")
+_tables: Final[Callable[[str], Item[Mapping[str, tuple[str, ...]]]]] = partial(Item, "tables")
 
 
 class Facts:

@@ -118,7 +118,10 @@ def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) ->
     found: list[Install] = []
     for key in sorted([*groups, *more.keys() - groups.keys()], key=lambda one: one[:2]):
         own = groups.get(key, [])
-        packages = tuple(item for build in own for item in (_package(build), *map(_pinned, build.pins)))
+        packages: list[Package] = []
+        for one in own:
+            packages.append(Package(name=one.name, version=one.version, extras=one.extras, runtime=one.runtime))
+            packages += map(_pinned, one.pins)
         pages = tuple(dict.fromkeys(build.index for build in own if build.links))
         index, links = (pages[0], True) if pages else (key.only, False)
         found.append(
@@ -131,10 +134,6 @@ def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) ->
             )
         )
     return tuple(found)
-
-
-def _package(build: PlannedBuild) -> Package:
-    return Package(name=build.name, version=build.version, extras=build.extras, runtime=build.runtime)
 
 
 def _pinned(text: str) -> Package:
@@ -153,18 +152,11 @@ def suited(changes: Sequence[Change], machine: Host) -> tuple[Change, ...]:
     """
     linux = machine.platform not in {"windows", "darwin"}
     open_to = {"", *(("linux",) if linux else ()), *(("host",) if linux and not machine.container else ())}
-    left = [_named(one, machine) for one in changes if _where(one) in open_to and not isinstance(one, Example)]
+    fit = [one for one in changes if not isinstance(one, Example) and getattr(one, "where", "") in open_to]
+    image = machine.image or ""
+    left = [replace(one, image=one.image or image) if isinstance(one, Container) else one for one in fit]
     outside = [one for one in left if not (isinstance(one, Container) and one.command == "run")]
     return tuple(outside if outside and not machine.container else left)
-
-
-def _where(change: Change) -> str:
-    return change.where if isinstance(change, Command | Container) else ""
-
-
-def _named(change: Change, machine: Host) -> Change:
-    """A container with the image that the machine names."""
-    return replace(change, image=change.image or machine.image or "") if isinstance(change, Container) else change
 
 
 def _lines(change: Change, place: Place) -> tuple[str, ...]:

@@ -228,11 +228,11 @@ def _value(name: str, raw: Any, where: str) -> Any:
             where=where,
             expected=f"{near[0]!r}" if near else "a name that `envcheck host` prints",
         )
-    kind = CATALOGUE[name].kind
+    reader, expected = _KINDS[CATALOGUE[name].kind]
     try:
-        return _READERS[kind](raw)
+        return reader(raw)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: {error}", where=where, expected=_EXPECTED[kind]) from None
+        raise InputError(f"{name}: {error}", where=where, expected=expected) from None
 
 
 def _text(raw: Any) -> str:
@@ -323,28 +323,16 @@ def _shaped(shape: str, item: Any) -> Any:
     return _text(item)
 
 
-_READERS: Final[Mapping[Kind, Any]] = {
-    "text": _text,
-    "version": _version,
-    "number": _number,
-    "flag": _flag,
-    "texts": _texts,
-    "table": _table,
-    "tables": _tables,
-    "gpus": _gpus,
-    "builds": _builds,
-    "libraries": _libraries,
-}
-
-_EXPECTED: Final[Mapping[Kind, str]] = {
-    "text": 'a text such as "ubuntu22.04"',
-    "version": 'a version such as "535.54.03"',
-    "number": "a whole number",
-    "flag": "true or false",
-    "texts": 'a list of texts such as ["a", "b"]',
-    "table": 'a table of texts such as {"torch": "2.9.1"}',
-    "tables": "a table of lists of texts",
-    "gpus": 'a list of GPU names or tables such as [{"name": "NVIDIA A100", "target": "sm_80"}]',
-    "builds": 'a table of tables such as {"torch": {"runtime": "cuda12.8"}}',
-    "libraries": 'a list of tables such as [{"name": "libcudnn.so.9"}]',
+# How a value of each kind is read, and what a host file may say.
+_KINDS: Final[Mapping[Kind, tuple[Any, str]]] = {
+    "text": (_text, 'a text such as "ubuntu22.04"'),
+    "version": (_version, 'a version such as "535.54.03"'),
+    "number": (_number, "a whole number"),
+    "flag": (_flag, "true or false"),
+    "texts": (_texts, 'a list of texts such as ["a", "b"]'),
+    "table": (_table, 'a table of texts such as {"torch": "2.9.1"}'),
+    "tables": (_tables, "a table of lists of texts"),
+    "gpus": (_gpus, 'a list of GPU names or tables such as [{"name": "NVIDIA A100", "target": "sm_80"}]'),
+    "builds": (_builds, 'a table of tables such as {"torch": {"runtime": "cuda12.8"}}'),
+    "libraries": (_libraries, 'a list of tables such as [{"name": "libcudnn.so.9"}]'),
 }

@@ -204,17 +204,18 @@ class Matrix:
 
     def cuda(self, version: str) -> rows.CudaRelease | None:
         """The release of exactly this version, or the first of its minor (``12.8`` -> 12.8.0)."""
-        releases: Sequence[rows.CudaRelease] = self.table("cuda")
-        exact = [row for row in releases if versions.release(row.cuda) == versions.release(version)]
-        series = [row for row in releases if versions.same_series(row.cuda, version)]
-        return next(iter(exact or sorted(series, key=lambda row: versions.release(row.cuda))), None)
+        return cast("rows.CudaRelease | None", self._toolkit("cuda", version))
 
     def rocm(self, version: str) -> rows.RocmRelease | None:
         """The ROCm release of exactly this version, or the first of its minor."""
-        releases: Sequence[rows.RocmRelease] = self.table("rocm")
-        exact = [row for row in releases if versions.release(row.rocm) == versions.release(version)]
-        series = [row for row in releases if versions.same_series(row.rocm, version)]
-        return next(iter(exact or sorted(series, key=lambda row: versions.release(row.rocm))), None)
+        return cast("rows.RocmRelease | None", self._toolkit("rocm", version))
+
+    def _toolkit(self, table: str, version: str) -> rows.Row | None:
+        numbered = {getattr(row, table): row for row in self.table(table)}
+        exact = [one for one in numbered if versions.release(one) == versions.release(version)]
+        series = [one for one in numbered if versions.same_series(one, version)]
+        found = next(iter(exact or sorted(series, key=versions.release)), None)
+        return numbered[found] if found else None
 
     def capability(self, cc: str) -> rows.Capability | None:
         """Facts about ``8.9`` or ``sm_89``."""

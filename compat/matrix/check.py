@@ -18,7 +18,7 @@ import compat.matrix.store as store
 from compat import resources
 from compat.errors import InputError, InputErrors
 from compat.matrix import key_of, typed
-from compat.matrix.laws.view import Breach, Placed, View, label
+from compat.matrix.laws.view import Placed, View, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -162,18 +162,9 @@ def _read_row(file: str, line: int, table: str, raw: Any, book: _Book) -> None:
     if not faults:
         found = [Placed(table, row, raw, file, line) for row in typed(rows.row_type(table), raw, table)]
         book.placed.extend(found)
-        _cite(found[0] if found else None, book)
-
-
-def _cite(placed: Placed | None, book: _Book) -> None:
-    """Note the sources that a row rests on."""
-    if placed is None:
-        return
-    for key in placed.row.source:
-        book.cited.add(key)
-        if key not in book.citations:
-            # sources stand at the end of a file: judged when all are read
-            book.citations.setdefault(key, ("", placed.file, placed.line))
+        for key in found[0].row.source if found else ():
+            book.cited.add(key)
+            book.citations.setdefault(key, ("", file, line))  # sources stand at the end: judged when all are read
 
 
 def _check_citations(book: _Book, inherited: set[str]) -> None:
@@ -217,13 +208,8 @@ def _check_laws(book: _Book, beneath: list[Placed]) -> None:
     for law, breach in laws.breaches(view):
         if law == "reachable" and breach.placed.file in book.unread:
             continue
-        text = _told(law, breach)
+        text = f"{label(breach.placed)}: {breach.key} {breach.what} [{law}]"
         place = (breach.placed.file, breach.placed.line, text)
         if breach.placed.file in files and place not in told:
             told.add(place)
             book.add(breach.placed.file, breach.placed.line, text, breach.expected)
-
-
-def _told(law: str, breach: Breach) -> str:
-    """A breach as one line: row, key, what it says, and the law in brackets."""
-    return f"{label(breach.placed)}: {breach.key} {breach.what} [{law}]"

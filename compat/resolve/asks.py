@@ -49,25 +49,26 @@ def mended(search: Search, softs: Sequence[Soft], changes: Mapping[str, str], pl
         if version != "left out":
             wishes.append(_requirement(wish, version, plan) if version else wish.text)
     left = [device for device in search.target.devices if device.bit not in dropped]
+    vendors = frozenset(device.vendor for device in left)
     if any(soft.kind == "host" and _is_gpu(soft) for soft in softs):
-        options = [*_restated(search, left, dropped)]
+        options = _options(search, dropped, vendors, [typed_name(device, search.known) for device in left])
     else:
-        options = [*_repeated(search, dropped, _vendors(search, left, changes))]
+        own = vendor_of(changes.get("gpu", "")) if search.target.devices and not left else ""
+        options = _options(search, dropped, frozenset({own}) if own else vendors)
     return (_whole(search, wishes, [*options, *_new_options(changes, plan)]),)
 
 
 def without(search: Search, dropped: int) -> Ask:
     """The question without the wishes in ``dropped``: one of several images for the same machine."""
     wishes = [wish.text for wish, bit in search.target.wishes if not bit & dropped]
-    return _whole(search, wishes, [*_repeated(search, set(), search.target.vendors)])
+    return _whole(search, wishes, [*_options(search, set(), search.target.vendors)])
 
 
 def for_gpus(search: Search, devices: Mapping[Device, str]) -> Ask:
     """The question for some of the target's GPUs alone; a text in place of a device stands for another one."""
     wishes = [wish.text for wish, _ in search.target.wishes]
-    named = {device: text for device, text in devices.items() if text}
-    options = [*_restated(search, [device for device in devices if device not in named], set(), named)]
-    return _whole(search, wishes, options)
+    names = [text or typed_name(device, search.known) for device, text in devices.items()]
+    return _whole(search, wishes, [*_options(search, set(), frozenset(one.vendor for one in devices), names)])
 
 
 def for_cpu(search: Search) -> Ask:
@@ -88,32 +89,19 @@ def _whole(search: Search, wishes: Sequence[str], options: Sequence[Option], *, 
     return Ask(tuple(wishes), (*options, *arch), cpu)
 
 
-def _repeated(search: Search, dropped: set[int], vendors: frozenset[str]) -> Iterator[Option]:
-    """The question's own options without those in ``dropped`` and those that speak for GPUs of nobody left."""
-    for soft in search.target.softs:
-        if soft.kind == "option" and soft.bit not in dropped and _speaks(soft, vendors):
-            yield _stated(soft)
-
-
-def _restated(
-    search: Search, devices: Sequence[Device], dropped: set[int], named: Mapping[Device, str] | None = None
+def _options(
+    search: Search, dropped: set[int], vendors: frozenset[str], gpus: Sequence[str] | None = None
 ) -> Iterator[Option]:
-    """Options for some GPUs in place of those that the target has, with all else that options can state."""
-    vendors = frozenset(device.vendor for device in (*devices, *(named or ())))
+    """The question's options without those in ``dropped`` and those that speak for GPUs of makers that are not left.
+
+    With ``gpus`` they are for these, in place of those that the target has, with all else that options can state.
+    """
     for soft in search.target.softs:
-        told = soft.kind == "option" or soft.subject in _STATED
-        if soft.kind != "wish" and told and not _is_gpu(soft) and soft.bit not in dropped and _speaks(soft, vendors):
+        told = soft.kind == "option" or (gpus is not None and soft.kind == "host" and soft.subject in _STATED)
+        is_kept = soft.bit not in dropped and not (gpus is not None and _is_gpu(soft))
+        if told and is_kept and _speaks(soft, vendors):
             yield _stated(soft)
-    for device in devices:
-        yield "gpu", typed_name(device, search.known)
-    for text in (named or {}).values():
-        yield "gpu", text
-
-
-def _vendors(search: Search, left: Sequence[Device], changes: Mapping[str, str]) -> frozenset[str]:
-    """Makers whose options still count: those of the GPUs left, or that of the GPU that takes the place of them."""
-    own = vendor_of(changes.get("gpu", "")) if search.target.devices and not left else ""
-    return frozenset({own} if own else {device.vendor for device in left})
+    yield from (("gpu", name) for name in gpus or ())
 
 
 def _speaks(soft: Soft, vendors: frozenset[str]) -> bool:

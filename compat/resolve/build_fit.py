@@ -70,15 +70,6 @@ def _models(devices: tuple[Device, ...]) -> tuple[Device, ...]:
     )
 
 
-def _judging(target: Situation) -> tuple[object, ...]:
-    """What a verdict on one build rests on beside the target's GPUs: targets equal in both share their verdicts.
-
-    A question that has no plan is solved some ten times, each time with other wishes or another Python let go.
-    """
-    system = (target.glibc, target.glibc_bit, target.musl_bit, target.flags, target.flags_bit)
-    return target.machines, target.nothing, target.wsl, *system, target.runtime, target.runtime_bit
-
-
 def level_of(found: Verdict) -> int:
     """The level of kernels that a joint's verdict stands for."""
     if isinstance(found, Fits):
@@ -94,8 +85,10 @@ class Scale:
     ) -> None:
         self._target, self._matrix, self.anchors, self._certain = target, known.matrix, anchors, certain
         self._models = _models(target.devices)
-        self.judging = (self._models, *_judging(target), certain)
-        self._verdicts = known.verdicts(self.judging)
+        # targets equal in all of this share their verdicts: a question without a plan is solved some ten times
+        system = (target.glibc, target.glibc_bit, target.musl_bit, target.flags, target.flags_bit)
+        asked = (target.machines, target.nothing, target.wsl, target.runtime, target.runtime_bit)
+        self._verdicts = known.verdicts((self._models, *system, *asked, certain))
 
     def verdict(self, option: Option, place: str, *, forward: bool = False) -> Felt:
         """What a build violates of the target, the level of its kernels, and the strain on drivers; one per kit.
@@ -112,25 +105,15 @@ class Scale:
         """The verdict on a build as the host is, and, where its driver falls short and it may, with cuda-compat."""
         plain = self.verdict(option, place)
         yield plain
-        if plain[0] != FITS and self._forwards(option, place):
+        if plain[0] != FITS and self.may_forward and option.kind == "cuda" and place == FORWARD_PLACE:
             forward = self.verdict(option, place, forward=True)
             if forward[0] != plain[0]:
                 yield forward
 
     def served(self, option: Option, place: str) -> tuple[int, int] | None:
         """Level of the kernels and strain of a build that violates nothing, by cuda-compat if not without; or None."""
-        violations, level, strain = self.verdict(option, place)
-        if violations == FITS:
-            return level, strain
-        if self._forwards(option, place):
-            violations, level, strain = self.verdict(option, place, forward=True)
-            if violations == FITS:
-                return level, strain
-        return None
-
-    def _forwards(self, option: Option, place: str) -> bool:
-        """Whether a build may be tried with a newer user-space driver in the image."""
-        return self.may_forward and option.kind == "cuda" and place == FORWARD_PLACE
+        found = (felt[1:] for felt in self.verdicts(option, place) if felt[0] == FITS)
+        return next(found, None)
 
     @cached_property
     def may_forward(self) -> bool:

@@ -67,10 +67,6 @@ class Device:
             else self.name or self.target
         )
 
-    def with_bit(self, bit: int) -> Device:
-        """The same device, with the bit of its constraint."""
-        return replace(self, bit=bit)
-
 
 @dataclass(slots=True)
 class Found:
@@ -192,7 +188,10 @@ def read_machines(
             continue
         found = read_devices(host, known, number)
         vendors = frozenset(device.vendor for device in found.used)
-        read.append(replace(machine, vendors=vendors, forward=_forward(host, found.used)))
+        segments = {device.segment for device in found.used if device.vendor == "nvidia"}
+        # in WSL libcuda comes from Windows; source: CUDA Compatibility, "Forward Compatibility"
+        forward = bool(segments) and segments <= FORWARD_SEGMENTS and (host.platform or "linux") == "linux"
+        read.append(replace(machine, vendors=vendors, forward=forward))
         into.conditions.extend(found.conditions)
         into.unknowns.extend(found.unknowns)
         idle.extend(found.idle)
@@ -201,22 +200,13 @@ def read_machines(
                 text = f"GPU {device.label}"
                 bits[device] = into.fact(f"gpu{len(bits)}", typed_name(device, known), text, host, "gpus")
             fleet.append(bits[device])
-    devices = tuple(device.with_bit(bit) for device, bit in bits.items())
+    devices = tuple(replace(device, bit=bit) for device, bit in bits.items())
     return tuple(read), devices, tuple(fleet), tuple(idle)
 
 
 def is_wsl(host: Host) -> bool:
     """Whether a host is Windows' subsystem for Linux in the version that has GPUs."""
     return bool(host.platform == "wsl2")
-
-
-def _forward(host: Host, used: Sequence[Device]) -> bool:
-    """Whether a cuda-compat package may stand in for a newer driver: every NVIDIA GPU is of the class, on Linux itself.
-
-    WSL has Windows' driver, whose libcuda comes from outside. Source: CUDA Compatibility, "Forward Compatibility".
-    """
-    segments = {device.segment for device in used if device.vendor == "nvidia"}
-    return bool(segments) and segments <= FORWARD_SEGMENTS and (host.platform or "linux") == "linux"
 
 
 def _machine(host: Host, into: Constraints, cpu: bool) -> Machine:

@@ -189,7 +189,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
     The builds are those of the assignment; wishes about shared dependencies end as constraints.
     """
     chosen = [weighed for weighed in found.chosen if weighed.option.version]
-    runtime = _told_runtime(search, chosen)
+    runtime = NO_CODE if is_bare(search, chosen) else "cpu" if search.target.cpu else runtime_of(chosen)
     driver = driver_need(search, chosen, found.place)
     gpus = tuple(verdicts(search, chosen))
     kept = constraints(found.chosen, found.footing.python, found.place, search.known)
@@ -217,16 +217,6 @@ def _serves(chosen: Sequence[Weighed]) -> tuple[str, ...]:
     builds = [weighed.option for weighed in chosen if weighed.option.vendor not in {"", "cpu"}]
     lists = [option.build.kernels for option in builds if option.build.kernels not in {(), ("-",)}]
     return tuple(target for target in lists[0] if all(target in each for each in lists)) if lists else ()
-
-
-def _told_runtime(search: Search, chosen: Sequence[Weighed]) -> str:
-    """The plan's runtime; :data:`NO_CODE` where no build has GPU code although nobody asked for the CPU.
-
-    With the CPU asked for, a wheel that drives Apple's GPU too counts as what it is wanted for.
-    """
-    if search.target.cpu:
-        return "cpu"
-    return NO_CODE if is_bare(search, chosen) else runtime_of(chosen)
 
 
 def _in_order(search: Search, chosen: Sequence[Weighed]) -> Iterator[PlannedBuild]:

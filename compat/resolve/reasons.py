@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.joints import kernels, libc, processor
-from compat.joints.build import is_unseen
+from compat.joints.build import is_unseen, split_runtime
 from compat.joints.driver import amdgpu_floor
 from compat.joints.python import in_order
 from compat.joints.verdict import FITS, Unknown, clash_of, is_inferred
@@ -244,17 +244,13 @@ def _flags(clash: Clash) -> Iterator[Member]:
 def _runtime(clash: Clash) -> Iterator[Member]:
     """The runtimes that the package is built for: those of the kind asked for, or all where it has none of that."""
     found = {one.option.runtime: one.option for one in reversed(clash.builds) if one.option.vendor}
-    kind = clash.soft.value.rstrip("0123456789.")
-    kinds = sorted((one for one in found if one.startswith(kind)), key=_by_number) or sorted(found, key=_by_number)
+    kind, _ = split_runtime(clash.soft.value)
+    numbered = {one: split_runtime(one) for one in found}
+    runtimes = sorted(found, key=lambda one: (numbered[one][0], versions.release(numbered[one][1] or "0")))
+    kinds = [one for one in runtimes if one.startswith(kind)] or runtimes
     if kinds:
         text, row = f"{clash.share} builds for {', '.join(kinds)}", found[kinds[-1]].build
         yield clash.row(text, row, by="runtime", of=clash.rows)
-
-
-def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
-    """Order of runtimes: by kind, then by number."""
-    kind = runtime.rstrip("0123456789.")
-    return kind, versions.release(runtime[len(kind) :] or "0")
 
 
 def _nothing(clash: Clash) -> Iterator[Member]:

@@ -277,11 +277,7 @@ def _split(search: Search) -> list[Remedy]:
     Companions stay with their framework: apart from it they would be of no use. The first package that can be set apart
     is taken, from the last asked on, since what is asked first matters most and should keep its company.
     """
-    packages = [
-        variable
-        for variable in search.variables
-        if variable.bits and variable.wishes and not variable.wishes[0][0].shared
-    ]
+    packages = [variable for variable in search.variables if variable.bits and not variable.shared]
     if len(packages) < 2:
         return []
     everything = sum(variable.bits for variable in packages)

@@ -229,6 +229,11 @@ class Variable:
     cpu: bool = False
     bits: int = 0
 
+    @property
+    def shared(self) -> bool:
+        """Whether it is a dependency such as numpy, which has no builds to choose from."""
+        return bool(self.wishes) and self.wishes[0][0].shared
+
 
 def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
     """The packages asked for in order, then the frameworks that their companions need, then shared dependencies.

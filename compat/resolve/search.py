@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
-    from compat.resolve.request import Wish
     from compat.resolve.situation import Situation
 
 
@@ -89,13 +88,9 @@ class Search:
         """Builds for a place, weighed; those that meet none of the wishes only where a companion may need them."""
         key = (variable.package, place)
         if key not in self._weighed:
-            shared = variable.wishes[0][0].shared if variable.wishes else False
-            self._weighed[key] = (self._bare(variable.wishes[0][0]),) if shared else tuple(self._weigh(variable, place))
+            bare = (Weighed(self.known.bare(variable.package), FITS, 0, 0),) if variable.shared else ()
+            self._weighed[key] = bare or tuple(self._weigh(variable, place))
         return self._weighed[key]
-
-    def _bare(self, wish: Wish) -> Weighed:
-        """The one value of a wish about a shared dependency."""
-        return Weighed(self.known.bare(wish.text), FITS, 0, 0)
 
     def _weigh(self, variable: Variable, place: str) -> Iterator[Weighed]:
         """Builds with what they violate: of their own wishes too where a companion may need them."""
@@ -110,7 +105,7 @@ class Search:
     def fitting(self, variable: Variable, place: str) -> Iterator[Weighed]:
         """Builds that meet every wish about the package and violate nothing of the target, in no particular order."""
         known = self.known
-        if variable.wishes and variable.wishes[0][0].shared:
+        if variable.shared:
             yield from self.domain(variable, place)
             return
         if variable.wishes:
@@ -210,18 +205,16 @@ class Search:
         """For each package the requirement names that others feel, and whether others require it by name."""
         if len(self.variables) == 1:
             return {self.variables[0].package: ((), False)}
-        names = {variable.package: self._names_of(variable) for variable in self.variables}
+        names = {
+            one.package: frozenset({one.wishes[0][0].package}) if one.shared else self.known.line_names(one.package)
+            for one in self.variables
+        }
         felt = {}
         for package, own in names.items():
             others = [theirs for other, theirs in names.items() if other != package]
             around = frozenset().union(*others).union(other for other in names if other != package)
             felt[package] = (tuple(sorted(own & around)), any(package in theirs for theirs in others))
         return felt
-
-    def _names_of(self, variable: Variable) -> frozenset[str]:
-        """The names that a package's builds require; of a shared dependency its own name."""
-        is_shared = bool(variable.wishes) and variable.wishes[0][0].shared
-        return frozenset({variable.wishes[0][0].package}) if is_shared else self.known.line_names(variable.package)
 
     @cached_property
     def python_bits(self) -> int:
@@ -271,7 +264,7 @@ class _Descent:
             lane = weighed.option.lane
             goes = going.get(lane)
             if goes is None:
-                goes = going[lane] = self._goes(weighed)
+                goes = going[lane] = all(self._joints.goes(one.option, weighed.option) for one in self._chosen)
             if not goes:
                 continue
             self._owns[depth] = own
@@ -283,10 +276,6 @@ class _Descent:
                 self._go(depth + 1, bits)
                 self._chosen.pop()
         self._owns[depth] = self._floors[depth]
-
-    def _goes(self, weighed: Weighed) -> bool:
-        """Whether a build's runtime goes with those chosen: the cheap question, asked once per lane and node."""
-        return all(self._joints.goes(other.option, weighed.option) for other in self._chosen)
 
     def _has_future(self, weighed: Weighed, depth: int) -> bool:
         """Whether every package still to come has a build that goes with this one by itself."""
