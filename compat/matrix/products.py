@@ -24,36 +24,14 @@ _JOINED: Final = pattern(r"(?<=[0-9])(?=[a-z])")  # between a number and what pe
 _NUMBER: Final = pattern(r"[0-9]+")
 _WORD: Final = pattern(r"[a-z0-9+.]+")
 _VENDORS: Final = frozenset(
-    {
-        "nvidia",
-        "amd",
-        "ati",
-        "intel",
-        "google",
-        "huawei",
-        "corporation",
-        "inc",
-        "advanced",
-        "micro",
-        "devices",
-        "gpu",
-        "graphics",
-    }
+    {*("nvidia", "amd", "ati", "intel", "google", "huawei", "advanced", "micro", "devices")}
+    | {*("corporation", "inc", "gpu", "graphics")}
 )
 _FAMILIES: Final = frozenset({"geforce", "quadro", "tesla", "radeon", "instinct", "arc"})
 _MAKERS: Final = {
-    "nvidia": "nvidia",
-    "geforce": "nvidia",
-    "rtx": "nvidia",
-    "gtx": "nvidia",
-    "quadro": "nvidia",
-    "tesla": "nvidia",
-    "amd": "amd",
-    "radeon": "amd",
-    "instinct": "amd",
-    "rx": "amd",
-    "intel": "intel",
-    "iris": "intel",
+    **dict.fromkeys(("nvidia", "geforce", "rtx", "gtx", "quadro", "tesla"), "nvidia"),
+    **dict.fromkeys(("amd", "radeon", "instinct", "rx"), "amd"),
+    **dict.fromkeys(("intel", "iris"), "intel"),
 }
 _LONGEST: Final = 200  # no product name comes near; longer input is not a name
 

@@ -41,14 +41,7 @@ if TYPE_CHECKING:
 
 
 def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str) -> Answer:
-    """Answer one request for one plan that serves all ``hosts``.
-
-    Args:
-        requirements: what is asked, most important first.
-        hosts: machines that one plan must serve, usually one.
-        matrix: what is true.
-        cpu: whether CPU builds are asked for.
-        prefer: name of an order of :mod:`compat.resolve.preference`.
+    """Answer one request for one plan that serves all ``hosts``, usually one; see :func:`compat.resolve.resolve`.
 
     Raises:
         InputError: for a request or a fact that cannot be read, and where no requirement applies on the target.

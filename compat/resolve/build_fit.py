@@ -176,7 +176,9 @@ class Scale:
         if level == NEVER:
             return (device.bit,), NEVER
         machine = self._target.machines[device.machine]
-        if level == PTX and device.vendor == "nvidia" and not forward and not self._compiles(option, machine, place):
+        by_driver = level == PTX and device.vendor == "nvidia" and machine.number and not forward
+        windows = self.is_windows(place)
+        if by_driver and not driver.compiles(self._matrix, option.number, machine.version, windows):
             return either((device.bit,), (machine.bit,)), PTX
         return self._served(device, place), level
 
@@ -186,12 +188,6 @@ class Scale:
         if self._certain and option.is_framework and isinstance(found, Unknown):
             return Clash(found.why, found.rows)
         return found
-
-    def _compiles(self, option: Option, machine: Machine, place: str) -> bool:
-        """Whether a driver can compile a build's PTX; one that is not known can."""
-        return not machine.number or driver.compiles(
-            self._matrix, option.number, machine.version, self.is_windows(place)
-        )
 
     def _served(self, device: Device, place: str) -> Alternatives:
         """Whether the driver knows the device at all: new enough for its first toolkit, not past its last branch."""

@@ -269,6 +269,7 @@ def _inferred(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
 
 def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
     """A newer release of a framework that fits and is only inferred: passed over, but the person may want it."""
+    unsure = any(machine.amdgpu for machine in search.target.machines)  # whether that driver carries a ROCm build
     for variable, taken in zip(search.variables, found.chosen, strict=True):
         if not taken.option.is_framework or taken.option.build.how == "inferred":
             continue
@@ -277,7 +278,7 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
             option = weighed.option
             if (
                 option.build.how == "inferred"
-                and not _is_undriven(search, weighed)
+                and not (unsure and option.kind == "rocm" and not amdgpu_floor(search.known.matrix, option.number))
                 and weighed.level <= taken.level
                 and (weighed.strain == FORWARD) <= (taken.strain == FORWARD)
                 and _stands(search, found, taken, weighed)
@@ -285,13 +286,6 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
                 name = option.label
                 yield f"{name} is newer and known by inference only: ask for it by version, or take --prefer newest"
                 break
-
-
-def _is_undriven(search: Search, weighed: Weighed) -> bool:
-    """Whether it is not known if the target's AMD driver carries a ROCm build: nothing to recommend."""
-    option = weighed.option
-    told = any(machine.amdgpu for machine in search.target.machines)
-    return told and option.kind == "rocm" and not amdgpu_floor(search.known.matrix, option.number)
 
 
 def _newer_forward(search: Search, found: Assignment) -> Iterator[str]:

@@ -103,20 +103,9 @@ def spelling(build: Build) -> tuple[object, ...]:
     equal in every measure, the plainest to install is taken.
     """
     kind, number = split_runtime(build.runtime)
-    fields = (
-        build.variant,
-        build.index,
-        build.local,
-        build.extras,
-        build.distribution,
-        build.published,
-        build.platforms,
-        build.python,
-        build.pins,
-        build.requires,
-        build.kernels,
-    )
-    return (kind, tuple(-part for part in versions.release(number or "0")), *fields)
+    asked = (build.variant, build.index, build.local, build.extras, build.distribution, build.published)
+    has = (build.platforms, build.python, build.pins, build.requires, build.kernels)
+    return (kind, tuple(-part for part in versions.release(number or "0")), *asked, *has)
 
 
 class Pythons:

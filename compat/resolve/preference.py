@@ -84,43 +84,26 @@ SURE: Final = len(_FIRST)
 
 _LAST: Final = ("runtime", "weight", "order")
 
+
+def _without(name: str) -> tuple[str, ...]:
+    """The first measures without one of them."""
+    return tuple(one for one in _FIRST if one != name)
+
+
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "proven": (*_FIRST, "release", "companions", "strain", *_LAST),
-    "newest": ("vendor", "forward", "kernels", "compiled", "silent", "release", "how", "companions", "strain", *_LAST),
+    "newest": (*_without("how"), "release", "how", "companions", "strain", *_LAST),
     "smallest": (*_FIRST, "weight", "release", "companions", "strain", "runtime", "order"),
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
-    "nearest": (
-        *(name for name in _FIRST if name != "how"),
-        "distance",
-        "how",
-        "release",
-        "companions",
-        "strain",
-        *_LAST,
-    ),
-    "forward": (
-        *(name for name in _FIRST if name != "forward"),
-        "release",
-        "forward",
-        "companions",
-        "strain",
-        *_LAST,
-    ),
+    "nearest": (*_without("how"), "distance", "how", "release", "companions", "strain", *_LAST),
+    "forward": (*_without("forward"), "release", "forward", "companions", "strain", *_LAST),
 }
 
 # Measures that depend on the build alone; they are taken once per matrix.
 _FIXED: Final = (
-    "vendor",
-    "how",
-    "compiled",
-    "silent",
-    "companions",
-    "release",
-    "runtime",
-    "weight",
-    "settled",
-    "order",
+    *("vendor", "how", "compiled", "silent", "companions"),
+    *("release", "runtime", "weight", "settled", "order"),
 )
 
 # Measures that depend on the target too.

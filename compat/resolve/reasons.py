@@ -89,14 +89,9 @@ class Clash:
 
 
 def fact_reasons(search: Search, soft: Soft, variable: Variable, bits: int, place: str) -> Iterator[Member]:
-    """What the matrix says against a package on one fact; nothing where the fact does not concern it by itself.
+    """What the matrix says against a package on one fact of the core ``bits``, at a place (``linux_x86_64``).
 
-    Args:
-        search: the question.
-        soft: the fact.
-        variable: the package.
-        bits: the core that the fact belongs to.
-        place: where builds are looked for, ``linux_x86_64``.
+    It is nothing where the fact does not concern the package by itself.
     """
     subject = "gpu" if soft.subject.startswith("gpu") else soft.subject
     named = tuple(one for one in search.domain(variable, place) if _breaks_less(one, variable.bits))

@@ -287,14 +287,7 @@ _FIELDS: Final = {
 
 
 def _is_open(search: Search, softs: Iterable[Soft], packages: Iterable[Variable], place: str) -> bool:
-    """Whether some build of the packages of a core might do without breaking it, were it known better.
-
-    Args:
-        search: the question.
-        softs: the members of the core.
-        packages: those that it is about.
-        place: where builds are looked for, ``linux_x86_64``.
-    """
+    """Whether some build of a core's packages, at a place, might do without breaking it, were it known better."""
     facts = [soft for soft in softs if soft.kind != "wish"]
     if any(
         _is_unserved(search, device, place)

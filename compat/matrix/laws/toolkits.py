@@ -86,7 +86,9 @@ def capabilities_agree_with_toolkits(view: View) -> Iterator[Breach]:
             continue
         for capability in view.of("capabilities"):
             row, name = capability.row, f"sm_{capability.row.cc.replace('.', '')}"
-            inside = _within(versions.minor(item.row.cuda), row.first_cuda, row.last_cuda)
+            minor = versions.minor(item.row.cuda)
+            ended = row.last_cuda and not versions.at_least(row.last_cuda, minor)
+            inside = versions.at_least(minor, row.first_cuda) and not ended
             if inside != (name in have):
                 what = f"{'has' if name in have else 'lacks'} {name}"
                 yield Breach(item, "targets", what, f"{row.first_cuda} to {row.last_cuda or 'now'} as in capabilities")
@@ -189,11 +191,6 @@ def _day(text: str) -> tuple[int, ...]:
 def _number(branch: str) -> int:
     """The number of a branch: ``R535`` -> 535."""
     return int(branch.removeprefix("R"))
-
-
-def _within(version: str, first: str, last: str) -> bool:
-    """Whether a version lies between two bounds, the last of which may be open."""
-    return versions.at_least(version, first) and (not last or versions.at_least(last, version))
 
 
 def _official(version: str, first: str, last: str) -> bool:
