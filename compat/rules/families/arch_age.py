@@ -193,11 +193,8 @@ class ArchTooNewForBuild(NvidiaRule):
         carries = f"{item.label} carries {span(item.kernels)}.{need}"
         if item.row and kernels.runs(matrix, gpu.target, item.kernels) == "ptx":
             carries = f"{kernels.why_not(matrix, gpu.target, item.row)}."
-        return Found(
-            detail=f"{gpu.name or 'The GPU'} is {device}; {carries}",
-            facts=("gpus", item.fact),
-            sources=cite(matrix, item.row, first),
-        )
+        detail = f"{gpu.name or 'The GPU'} is {device}; {carries}"
+        return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, item.row, first))
 
     @staticmethod
     def _by_release(case: Case, cards: list[tuple[Gpu, Sm]]) -> Outcome:

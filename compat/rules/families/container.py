@@ -182,11 +182,8 @@ class ContainerCgroupLost(NvidiaRule):
         if not unknown and not (denied and host.user_id == 0):
             return None
         cited = told(device_nodes_denied=host.device_nodes_denied, nvml=host.nvml, cgroup=host.cgroup)
-        return Found(
-            detail=f"This {container} container may no longer open its GPUs.",
-            facts=("container", *cited),
-            confidence="certain" if denied else "likely",
-        )
+        detail = f"This {container} container may no longer open its GPUs."
+        return Found(detail=detail, facts=("container", *cited), confidence="certain" if denied else "likely")
 
 
 class ContainerSelinux(Rule):
@@ -340,7 +337,6 @@ class ImageRuntimeNotDevel(Rule):
     """
 
     area = "container"
-    severity = "error"
 
     def check(
         self, host: Host, image: str, signals: Hearing, commands: tuple[str, ...], distributions: Mapping[str, str]

@@ -105,11 +105,8 @@ class DriverGpuUnsupportedByBranch(NvidiaRule):
         if gpu is None or clash is None:
             return None
         mild = not signals.pointing("driver-gpu-unsupported-by-branch") and len(gpus) > 1
-        return Found(
-            detail=f"{f'{gpu.name}: ' if gpu.name else ''}{clash.why}; the driver is {driver}.",
-            sources=cite(matrix, *clash.rows),
-            severity="warning" if mild else None,
-        )
+        detail = f"{f'{gpu.name}: ' if gpu.name else ''}{clash.why}; the driver is {driver}."
+        return Found(detail=detail, sources=cite(matrix, *clash.rows), severity="warning" if mild else None)
 
 
 class DriverDeviceCountMismatch(NvidiaRule):

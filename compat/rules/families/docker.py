@@ -173,12 +173,8 @@ class ContainerMixedInjection(NvidiaRule):
         asks = next((line for line in commands if "--gpus" in line and "runtime" not in line), "")
         if mode not in {"cdi", "csv"} or not asks:
             return None
-        return Found(
-            detail=f"The toolkit runs in the mode {mode}, and --gpus goes through the older hook.",
-            facts=("toolkit_config",),
-            confidence="likely",
-            severity="warning",
-        )
+        detail = f"The toolkit runs in the mode {mode}, and --gpus goes through the older hook."
+        return Found(detail=detail, facts=("toolkit_config",), confidence="likely", severity="warning")
 
 
 class ContainerToolkitOld(NvidiaRule):

@@ -132,10 +132,8 @@ class JaxPlatformsMismatch(Rule):
         alone = first in wants and (not vendors or (wants[first] and wants[first] not in vendors))
         if not value or not (alone or (first == "cpu" and vendors)):
             return None
-        return Found(
-            detail=f"JAX_PLATFORMS is {value!r}; the GPUs are {', '.join(sorted(vendors)) or 'none'}.",
-            facts=("env.JAX_PLATFORMS", "gpus"),
-        )
+        detail = f"JAX_PLATFORMS is {value!r}; the GPUs are {', '.join(sorted(vendors)) or 'none'}."
+        return Found(detail=detail, facts=("env.JAX_PLATFORMS", "gpus"))
 
 
 _MASKS: Final = (

@@ -246,7 +246,5 @@ class CudaMajorMixedInEnv(Rule):
         if not any(apart(*two) for two in combinations(majors, 2)):
             return None
         names = sorted(majors.values())
-        return Found(
-            detail=f"{' and '.join(names)} are of different CUDA majors.",
-            facts=tuple(f"packages.{name}" for name in names),
-        )
+        detail = f"{' and '.join(names)} are of different CUDA majors."
+        return Found(detail=detail, facts=tuple(f"packages.{name}" for name in names))

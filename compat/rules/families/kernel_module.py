@@ -68,10 +68,8 @@ class DriverNouveauBound(NvidiaRule):
             return None
         alone = host.absent("driver_library") and not host.driver_packages  # without nouveau nothing would drive it
         why = "Install the NVIDIA driver, whose package blacklists nouveau."
-        return Found(
-            detail=f"{held.name or held.pci or 'The GPU'} is held by {held.driver}.",
-            fix=partial(remedies.install_driver, why=why) if alone else None,
-        )
+        detail = f"{held.name or held.pci or 'The GPU'} is held by {held.driver}."
+        return Found(detail=detail, fix=partial(remedies.install_driver, why=why) if alone else None)
 
 
 class DriverSecureBootUnsigned(NvidiaRule):
@@ -229,11 +227,8 @@ class DevicePermission(Rule):
         if host.container:
             group = Container(f"--group-add $(stat -c %g {denied[0]})", where="linux")
             fix = Fix("Pass the group of the node into the container.", changes=(group,))
-        return Found(
-            detail=f"{', '.join(denied[:3])} may not be opened.",
-            facts=told(device_nodes_denied=True, device_groups=host.device_groups),
-            fix=fix,
-        )
+        detail = f"{', '.join(denied[:3])} may not be opened."
+        return Found(detail=detail, facts=told(device_nodes_denied=True, device_groups=host.device_groups), fix=fix)
 
     @staticmethod
     def _without_group(case: Case) -> Outcome:
@@ -257,9 +252,5 @@ class DevicePermission(Rule):
             return None
         if "torch-no-gpu-generic" not in case.signals:
             return None
-        return Found(
-            detail=f"{torch.label} sees no GPU; mostly the user is not in the groups render and video.",
-            facts=("gpus", torch.fact),
-            confidence="possible",
-            severity="warning",
-        )
+        detail = f"{torch.label} sees no GPU; mostly the user is not in the groups render and video."
+        return Found(detail=detail, facts=("gpus", torch.fact), confidence="possible", severity="warning")

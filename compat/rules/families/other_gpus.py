@@ -34,11 +34,8 @@ class IntelNoComputeRuntime(Rule):
         if not cards or not host.absent("intel_runtime"):
             return Fits("Intel's compute runtime is there") if cards and host.intel_runtime else None
         wanted = any(item.runtime == "xpu" for item in installed) or bool(signals.get("intel-level-zero"))
-        return Found(
-            detail=f"{cards[0].name or 'An Intel GPU'} is there, Level Zero is not.",
-            facts=("gpus", "intel_runtime"),
-            severity="error" if wanted else "info",
-        )
+        detail = f"{cards[0].name or 'An Intel GPU'} is there, Level Zero is not."
+        return Found(detail=detail, facts=("gpus", "intel_runtime"), severity="error" if wanted else "info")
 
 
 class IntelRenderPermission(Rule):
@@ -59,11 +56,8 @@ class IntelRenderPermission(Rule):
         denied = [node for node in device_nodes_denied if "renderD" in node]
         if not denied or {gpu.vendor for gpu in gpus} != {"intel"}:
             return None
-        return Found(
-            detail=f"{denied[0]} may not be opened.",
-            facts=("device_nodes_denied",),
-            severity="error" if signals.harmful else "warning",
-        )
+        detail = f"{denied[0]} may not be opened."
+        return Found(detail=detail, facts=("device_nodes_denied",), severity="error" if signals.harmful else "warning")
 
 
 class JetsonGenericWheel(Rule):

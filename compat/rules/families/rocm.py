@@ -47,10 +47,8 @@ class RocmNoDriver(AmdRule):
             return None
         if "amdgpu" in modules:
             return Fits("the amdgpu kernel driver is loaded")
-        return Found(
-            detail=f"{cards[0].name or cards[0].pci or 'An AMD GPU'} is there, amdgpu is not loaded.",
-            severity=_wanted(amd_cards(gpus)),
-        )
+        detail = f"{cards[0].name or cards[0].pci or 'An AMD GPU'} is there, amdgpu is not loaded."
+        return Found(detail=detail, severity=_wanted(amd_cards(gpus)))
 
 
 def _wanted(cards: list[Gpu]) -> Severity | None:

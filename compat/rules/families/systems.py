@@ -225,7 +225,6 @@ class MacosRosettaPython(Rule):
     Sources: https://developer.apple.com/metal/pytorch/
     """
 
-    severity = "error"
     area = "macos"
     platforms = ("darwin",)
     changes = (Command("uv python install"),)

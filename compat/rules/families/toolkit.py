@@ -37,7 +37,6 @@ class ToolkitMissing(Rule):
     """
 
     area = "toolkit"
-    severity = "error"
     requires = ("image-runtime-not-devel",)
     asks = ("cuda_toolkit", "env")
     changes = (System("cuda-toolkit"),)
