@@ -91,10 +91,8 @@ def _redirecting(machine: Machine, addresses: list[str]) -> Reading:
     source = f"{SOUGHT}/*/config"
     if len(addresses) < 2:
         return Fact((), "fewer than two GPUs on the bus")
-    above = (
-        part for each in addresses for part in machine.real(f"{SOUGHT}/{each}").split("/") if part not in addresses
-    )
-    bridges = [part for part in dict.fromkeys(above) if _BRIDGE.fullmatch(part)]
+    above = dict.fromkeys(part for each in addresses for part in machine.real(f"{SOUGHT}/{each}").split("/"))
+    bridges = [part for part in above if part not in addresses and _BRIDGE.fullmatch(part)]
     spaces = {each: machine.data(f"{SOUGHT}/{each}/config", _CONFIG) for each in bridges}
     if bridges and all(len(space) <= _EXTENDED for space in spaces.values()):
         return Unknown("only root may read the extended configuration of PCIe bridges", source)
@@ -132,7 +130,8 @@ def _gpu(machine: Machine, address: str) -> Gpu | None:
         pci=f"{vendor}:{device}",
         bus=address,
         driver=machine.link(f"{folder}/driver") or "none",
-        integrated=_integrated(vendor, address, kind),
+        # Intel's processor graphics are always at 00:02.0; a display class elsewhere is a card; others: not known
+        integrated=address == "0000:00:02.0" if vendor == "8086" and kind.startswith(_DISPLAY) else None,
         pcie=link(machine, folder, "current"),
         pcie_max=link(machine, folder, "max"),
         numa=_node(machine.text(f"{folder}/numa_node", 16)),
@@ -142,13 +141,6 @@ def _gpu(machine: Machine, address: str) -> Gpu | None:
 def _node(text: str) -> int | None:
     """A NUMA node's number, -1 for "the firmware names none"; ``None`` where the kernel does not tell."""
     return int(text) if re.fullmatch(r"-1|[0-9]{1,4}", text) else None
-
-
-def _integrated(vendor: str, address: str, kind: str) -> bool | None:
-    """Intel's processor graphics are always at 00:02.0; a display class elsewhere is a card. Others: not known."""
-    if vendor == "8086" and kind.startswith(_DISPLAY):
-        return address == "0000:00:02.0"
-    return None
 
 
 def link(machine: Machine, folder: str, which: str) -> str:

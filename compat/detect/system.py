@@ -74,7 +74,7 @@ def _os_release(machine: Machine) -> dict[str, Reading]:
             tag = said["ID"].lower() + said.get("VERSION_ID", "")
             return {"os": Fact(tag, path), "os_name": Fact(said.get("PRETTY_NAME") or tag, path)}
     missing = Unknown("no os-release file names this distribution", ", ".join(_RELEASE_FILES))
-    return {"os": missing, "os_name": missing}
+    return dict.fromkeys(("os", "os_name"), missing)
 
 
 def _macos(machine: Machine) -> dict[str, Reading]:
@@ -82,12 +82,9 @@ def _macos(machine: Machine) -> dict[str, Reading]:
     said = dict(_PLIST_ENTRY.findall(machine.text(_PLIST)))
     version = said.get("ProductVersion", "")
     if not version:
-        missing = Unknown("the system version file could not be read", _PLIST)
-        return {"os": missing, "os_name": missing}
-    return {
-        "os": Fact(f"macos{version}", _PLIST),
-        "os_name": Fact(f"{said.get('ProductName', 'macOS')} {version}", _PLIST),
-    }
+        return dict.fromkeys(("os", "os_name"), Unknown("the system version file could not be read", _PLIST))
+    name = f"{said.get('ProductName', 'macOS')} {version}"
+    return {"os": Fact(f"macos{version}", _PLIST), "os_name": Fact(name, _PLIST)}
 
 
 def _libc(machine: Machine) -> dict[str, Reading]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import field
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import compat.kernels.elf as elf
@@ -53,9 +54,7 @@ _PRODUCTS: Final = {
 def read(file: elf.Elf) -> Linkage:
     """The linkage of an ELF file."""
     entries: dict[int, list[str]] = {}
-    for count, (tag, text) in enumerate(elf.dynamic(file)):
-        if count == _MOST_NEEDED:
-            break
+    for tag, text in islice(elf.dynamic(file), _MOST_NEEDED):
         entries.setdefault(tag, []).append(text)
     # With RUNPATH present the loader ignores RPATH (ld.so(8)).
     paths = entries.get(elf.DT_RUNPATH) or entries.get(elf.DT_RPATH) or []
@@ -87,10 +86,9 @@ def implied(needed: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in needed:
-        if match := _SONAME.fullmatch(name) or _DLL.fullmatch(name):
-            product = _PRODUCTS.get(match[1].lower(), "")
-            if product:
-                found.setdefault(product, _major(match[2]))
+        match = _SONAME.fullmatch(name) or _DLL.fullmatch(name)
+        if match and (product := _PRODUCTS.get(match[1].lower(), "")):
+            found.setdefault(product, _major(match[2]))
     return found
 
 

@@ -202,9 +202,8 @@ def _bears(cause: Finding, finding: Finding, *, earlier: bool) -> bool:
 def _root(code: str, parents: Mapping[str, str]) -> str:
     """The last cause of a chain; of a circle the member that stands first in the report."""
     chain = [code]
-    while parents[chain[-1]] and parents[chain[-1]] not in chain:
-        chain.append(parents[chain[-1]])
-    back = parents[chain[-1]]
+    while (back := parents[chain[-1]]) and back not in chain:
+        chain.append(back)
     circle = chain[chain.index(back) :] if back else chain[-1:]
     return min(circle, key=list(parents).index)
 

@@ -120,16 +120,13 @@ def install_driver(
 ) -> Fix:
     """Install or upgrade the NVIDIA driver, in the flavour that serves the cards that are there."""
     if host.platform in {"wsl1", "wsl2"}:
-        return Fix(
-            "Install the NVIDIA driver on the Windows side; WSL gets it from there.",
-            changes=(Command("wsl --update"), Command("wsl --shutdown")),
-        )
+        text = "Install the NVIDIA driver on the Windows side; WSL gets it from there."
+        return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
     if host.platform == "windows":
         return Fix(f"{why} On Windows: download it from https://www.nvidia.com/drivers.")
     if host.l4t:
-        return Fix(
-            f"{why} On a Jetson the driver comes with JetPack: flash a newer one, or take the build for this one."
-        )
+        jetpack = "On a Jetson the driver comes with JetPack: flash a newer one, or take the build for this one."
+        return Fix(f"{why} {jetpack}")
     if host.container:
         return Fix(f"{why} The driver belongs to the host, not into the image.")
     if last := last_branch(host, matrix):
