@@ -42,6 +42,11 @@ class Cell:
         return self.plan.platforms[0]
 
     @property
+    def answer(self) -> dict[str, Any]:
+        """The plan as the document of ``resolve``."""
+        return plans.dump(plans.Answer(status="plan", plan=self.plan))
+
+    @property
     def needs_gpu(self) -> bool:
         """Whether verifying it fully needs a device."""
         return self.plan.runtime not in {"cpu", plans.NO_CODE}
@@ -177,19 +182,14 @@ def pipeline(grid: Grid, format: str, jobs: Jobs) -> dict[str, str]:  # noqa: A0
         host=jobs.registry.partition("/")[0],
         install=json.dumps(_literal(install) if format == "workflow" else install),
     )
-    return {place: text, **{f"{_PLANS}/{cell.name}.json": _stored(cell) for cell in grid.cells}}
-
-
-def _stored(cell: Cell) -> str:
-    """The plan as it is committed: a line for each value, so that a change is read in a diff."""
-    return json.dumps(plans.dump(plans.Answer(status="plan", plan=cell.plan)), indent=1, ensure_ascii=False) + "\n"
+    # a line for each value of a plan, so that a change is read in a diff
+    stored = {cell.name: json.dumps(cell.answer, indent=1, ensure_ascii=False) + "\n" for cell in grid.cells}
+    return {place: text, **{f"{_PLANS}/{name}.json": plan for name, plan in stored.items()}}
 
 
 def document(grid: Grid) -> str:
     """The ``envcheck.ci/1`` document: cells with their plans, excluded ones with their reasons."""
-    cells = [
-        {**_row(cell), "plan": plans.dump(plans.Answer(status="plan", plan=cell.plan))["plan"]} for cell in grid.cells
-    ]
+    cells = [{**_row(cell), "plan": cell.answer["plan"]} for cell in grid.cells]
     excluded = [{"name": item.name, "requirements": list(item.requirements), "why": item.why} for item in grid.excluded]
     return json.dumps({"schema": SCHEMA, "cells": cells, "excluded": excluded}, indent=2, ensure_ascii=False) + "\n"
 
@@ -275,8 +275,7 @@ def _row(cell: Cell) -> dict[str, Any]:
 
 def _compact(cell: Cell) -> str:
     """The plan as JSON without a dollar sign, which GitHub, GitLab and shells would read: JSON has an escape for it."""
-    text = json.dumps(plans.dump(plans.Answer(status="plan", plan=cell.plan)), separators=(",", ":"))
-    return text.replace("$", "\\u0024")
+    return json.dumps(cell.answer, separators=(",", ":")).replace("$", "\\u0024")
 
 
 def _literal(text: str) -> str:

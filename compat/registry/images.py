@@ -63,6 +63,11 @@ class Reference:
         """Host that answers for the registry."""
         return "registry-1.docker.io" if self.host == _HUB else self.host
 
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"{self.host}/{self.repository}:{self.version}"[:200]
+
 
 def reference(name: str) -> Reference | None:
     """What a name means; ``None`` for one without a registry, which is the engine's to know.
@@ -104,19 +109,19 @@ def blobs(
         if "manifests" in manifest:
             fitting = [str(item.get("digest")) for item in choose(manifest)]
             if not fitting:
-                raise InputError("has no image for any platform", where=_told(where))
+                raise InputError("has no image for any platform", where=where.name)
             body, digest = registry.manifest(fitting[0])
             manifest = _object(body, where)
         listed = manifest.get("layers")
         parts = [manifest.get("config"), *(listed if isinstance(listed, list) else ())]
         if len(parts) < 2 or len(parts) > _LAYERS or not all(isinstance(part, dict) for part in parts):
-            raise InputError("sends no manifest of an image", where=_told(where))
+            raise InputError("sends no manifest of an image", where=where.name)
         index = json.dumps({"manifests": [{"digest": digest}]}).encode()
         yield "index.json", io.BytesIO(index), len(index)
         yield _place(digest), io.BytesIO(body), len(body)
         sizes = {_checked(part, where): _size(part) for part in parts}
         if sum(sizes.values()) > _IMAGE:
-            raise InputError(f"names layers of {sum(sizes.values()) >> 30:,} GiB", where=_told(where), expected=_MOST)
+            raise InputError(f"names layers of {sum(sizes.values()) >> 30:,} GiB", where=where.name, expected=_MOST)
         for digest, size in sizes.items():
             with registry.blob(digest, size) as stream:
                 reader = io.BufferedReader(stream, 1 << 20)  # held, for it closes the stream with itself
@@ -148,7 +153,7 @@ class _Registry:
         body = _bounded(answer, _DOCUMENT, self._where)
         digest = f"sha256:{hashlib.sha256(body).hexdigest()}"
         if version.startswith("sha256:") and version != digest:
-            raise InputError(f"sends a manifest that is not {version[:19]}", where=_told(self._where))
+            raise InputError(f"sends a manifest that is not {version[:19]}", where=self._where.name)
         return body, digest
 
     def blob(self, digest: str, size: int) -> _Blob:
@@ -167,7 +172,7 @@ class _Registry:
             answer.close()
             answer = self._ask(target, headers)
         if answer.status_code == 404:
-            raise InputError("the registry has no such image", where=_told(self._where))
+            raise InputError("the registry has no such image", where=self._where.name)
         if answer.status_code in {401, 403}:
             hint = f"docker login {self._where.host}" + (", if it is there at all" if self._login is None else "")
             raise CannotCheckError(f"{self._where.host} does not show {self._where.repository}", hint=hint)
@@ -271,7 +276,7 @@ def _bounded(answer: Any, most: int, where: Reference) -> bytes:
         while part := until.part(answer, most + 1 - len(body)):
             body += part
             if len(body) > most:
-                raise InputError(f"the registry sends a document of more than {most >> 10} KiB", where=_told(where))
+                raise InputError(f"the registry sends a document of more than {most >> 10} KiB", where=where.name)
     except OSError as error:
         raise CannotCheckError(f"{where.host}: {error}") from None
     finally:
@@ -320,7 +325,7 @@ class _Blob(Stream):
         except OSError:
             return
         if f"{self._digest.partition(':')[0]}:{self._sum.hexdigest()}" != self._digest:
-            raise InputError(f"the registry sends a blob that is not {self._digest[:19]}", where=_told(self._where))
+            raise InputError(f"the registry sends a blob that is not {self._digest[:19]}", where=self._where.name)
 
     def close(self) -> None:
         """Let go of the answer."""
@@ -336,7 +341,7 @@ def _object(body: bytes, where: Reference) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise InputError("the registry sends no JSON object", where=_told(where))
+        raise InputError("the registry sends no JSON object", where=where.name)
     return found
 
 
@@ -344,7 +349,7 @@ def _checked(part: Mapping[str, Any], where: Reference) -> str:
     """The digest of a part; one that cannot be checked is refused."""
     digest = str(part.get("digest"))
     if not re.fullmatch(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", digest):
-        raise InputError("the registry names a part without a digest", where=_told(where))
+        raise InputError("the registry names a part without a digest", where=where.name)
     return digest
 
 
@@ -355,7 +360,3 @@ def _size(part: Mapping[str, Any]) -> int:
 
 def _place(digest: str) -> str:
     return "blobs/" + digest.replace(":", "/")
-
-
-def _told(where: Reference) -> str:
-    return f"{where.host}/{where.repository}:{where.version}"[:200]

@@ -31,6 +31,20 @@ def test_lightgbm_finds_the_openmp_that_its_wheel_does_not_carry(made, slim, cli
     assert (count > 10, missing) == (True, "[]")
 
 
+def test_opencv_finds_the_libraries_of_the_desktop_that_ultralytics_brings(made, slim, client):
+    """ultralytics itself wants torch and its gigabytes; its packages of the system and opencv's wheel are enough."""
+    from compat.dockerfile import system
+
+    build = PlannedBuild(name="opencv-python", version="5.0.0.93", runtime="cpu")
+    ultralytics = slim(PlannedBuild(name="ultralytics", version="8.3.0", runtime="cpu"))
+    packages = system.loose(ultralytics, ultralytics.base_image, Settings())
+    assert packages
+    for apt, expected in ((tuple(packages), "[]"), ((), "libGL.so.1")):
+        built = made(slim(build), f"opencv-{len(apt)}", wish=Settings(apt=apt))
+        assert built.ok, built.why
+        assert expected in inside(client, built.tag)[1]
+
+
 def inside(client, image):
     """How many objects the image's packages have, and the libraries that the loader does not find for them."""
     told = client.containers.run(image, ["python", "-c", MISSING], remove=True, network_mode="none").decode()
