@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import CATALOGUE, Build, Fact, Host, Reading, Unknown
+from compat.names import normalise
 from compat.reading.claims import Claim, Weight
 from compat.reading.gpus import merge_gpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_RUN: Final = re.compile(r"[-_.]+")
 _LOCAL_RUNTIME = re.compile(r"\+(?:(cpu|xpu)|cu(\d{2,3})|rocm(\d+\.\d+))\b")
 _CONDA_NAMES: Final = {"pytorch": "torch", "pytorch-gpu": "torch", "jax-cuda": "jax"}
 _NOT_PYTHON = re.compile(
@@ -107,7 +107,7 @@ def _table(claims: list[Claim], notes: list[str]) -> Reading:
     """One entry per name; a name that equals contradict each other on is left out."""
     named: dict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
-        name = canonical(claim.key) if claim.fact == "packages" else claim.key
+        name = normalise(claim.key) if claim.fact == "packages" else claim.key
         named[name].append(claim)
     values: dict[str, str] = {}
     sources: list[str] = []
@@ -148,14 +148,9 @@ def _together(sources: list[str]) -> str:
 def _from_conda(claims: Iterable[Claim]) -> Iterator[Claim]:
     """Conda packages that are Python distributions, under the name pip knows them by."""
     for claim in claims:
-        name = canonical(claim.key)
+        name = normalise(claim.key)
         if not _NOT_PYTHON.match(name) and not claim.key.startswith("_"):
             yield replace(claim, fact="packages", key=_CONDA_NAMES.get(name, name))
-
-
-def canonical(name: str) -> str:
-    """A distribution's name as PEP 503 spells it."""
-    return _RUN.sub("-", name).lower()
 
 
 def _builds(claims: list[Claim]) -> Reading:

@@ -213,20 +213,12 @@ I tensorflow/core/common_runtime/gpu/gpu_device.cc:838] Creating (/gpu:0) -> (de
 I tensorflow/core/common_runtime/gpu/gpu_device.cc:838] Creating (/gpu:1) -> (device: 1, name: GeForce GTX 1080, pci bus id: 0000:01:00.0)
 """
 
-CHOICE = """\
-You have multi GPUs in a system:
-[0] : GeForce GTX 1080 Ti
-[1] : GeForce GTX 1080 Ti
-Which GPU idx to choose? ( skip: best GPU ) : best GPU
-"""
-
 DEVICES = {
     "KDE's information centre": (KDE, [("NVIDIA GeForce RTX 4060 Ti", "")]),
     "a count with the label": (SPECS, [("NVIDIA A100 PCIe", "")] * 2),
     "the architecture behind the name": ("GPU: GTX 1080 Ti (SM 6.1 Pascal)\n", [("GTX 1080 Ti", "sm_61")]),
     "ollama's log by NVML": (OLLAMA_NVML, [("NVIDIA GeForce RTX 3060", "")]),
     "TensorFlow's oldest log": (OLD_LOG, [("GeForce GTX 1080", "sm_61")] * 2),
-    "DeepFaceLab's choice": (CHOICE, [("GeForce GTX 1080 Ti", "")] * 2),
     "a bare number behind an example": ("- GPU Model: [e.g. GTX 1070] 1080 Ti\n", [("1080 Ti", "")]),
     "an example alone": ("- GPU Model: [e.g. GTX 1070]\n", []),
     "Unsloth's card": (UNSLOTH, [("Tesla P40", "sm_61")]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from compat.reading.programs import (
-    amd_tables,
     applications,
     arrays,
     containers,
@@ -34,7 +33,7 @@ from compat.reading.programs import (
 
 _FORMATS: Final = (
     torch, huggingface, lerobot, openmmlab, deepspeed, paddle, jax, tensorflow, extensions,
-    arrays, applications, unsloth, nvidia_smi, dcgm, rocm, amd_tables, intel, nvcc, packages, machine,
+    arrays, applications, unsloth, nvidia_smi, dcgm, rocm, intel, nvcc, packages, machine,
     containers, kubernetes, session, variables, hand,
 )  # fmt: skip
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
-from compat import versions
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
 from compat.reading.program import Program, said
@@ -28,7 +27,7 @@ from compat.reading.programs.variables import STEERING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Page, Pair
 
 _MARKS: Final = (
     "comfyui version", "embedded python", "vram total", "set vram state to", "comfyui startup time",
@@ -40,9 +39,8 @@ _NEEDLES: Final = (
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
     "using device ROCm", "You are running torch", "map[", "ComputeMajor:",
     "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ", "NCCL INFO ",
-    "] CUDA device name: ",
-    "calling cuDriverGetVersion", "You have multi GPUs in a system",
-    'msg="detected GPUs"',
+    "calling cuDriverGetVersion",
+    "] CUDA device name: ", 'msg="detected GPUs"',
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -56,13 +54,10 @@ _MAPPED = re.compile(r"([A-Z][A-Z0-9_]+):(\S*)")
 _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
 _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
 _WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
+_NUMBERED = re.compile(r"\[(\d{1,2})\] CUDA device name: (.{3,60})$")
+_CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
 _GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
 _WARNED = re.compile(r"([^:\"'“‘`>\n]{3,60}?) with CUDA capability (sm_\d{2,3})[af]? is not compatible")
-_CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
-_NUMBERED = re.compile(r"\[(\d{1,2})\] CUDA device name: (.{3,60})$")
-_CHOICE = re.compile(r"\s*\[(\d{1,2})\] : ([A-Za-z][\w ().-]{3,60})$")
-# CUDA packed; what begins otherwise is a longer number's beginning.
-_PACKED = re.compile(r"^\s*Version: ([89]\d{3}|[1-9]\d{4})\s*$")
 _NAMED = re.compile(r"(?:cuda|xpu|privateuseone|mps|npu):?(\d+)?\s+:?\s*(.+)")
 
 
@@ -124,10 +119,9 @@ def _capable(line: str) -> Iterator[Claim]:
         yield Claim("gpus", Gpu(target=devices.sm(*digits), vendor="nvidia"), key=uuid, weight=Weight.LISTED)
 
 
-def _chosen(line: str) -> Iterator[Claim]:
-    """A device that DeepFaceLab lets one choose, or that Ollama's early log names."""
-    found = _CHOICE.match(line) or _NUMBERED.search(line)
-    if found and (gpu := devices.device(found.group(2))) and gpu.vendor in {"nvidia", "amd"}:
+def _numbered(line: str) -> Iterator[Claim]:
+    """A device in Ollama's log of NVML, ``[0] CUDA device name: NVIDIA GeForce RTX 3060``."""
+    if (found := _NUMBERED.search(line)) and (gpu := devices.device(found.group(2))):
         yield Claim("gpus", gpu, key=found.group(1))
 
 
@@ -210,13 +204,6 @@ def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
     return (index for index in page.find("torch: ") if _WEBUI.search(page.lines[index].text))
 
 
-def _offered(view: View) -> Iterator[Claim]:
-    """A packed CUDA version below its title."""
-    for index, line in view.lines("CUDA Driver:"):
-        if line.strip() == "CUDA Driver:" and (found := _PACKED.match(view.page.text_at(index + 1))):
-            yield from view.stamp(index + 1, [Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))))])
-
-
 PROGRAM: Final = Program(
     name="application log",
     labels={
@@ -248,11 +235,9 @@ PROGRAM: Final = Program(
         "NCCL version ": said("nccl", r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d", weight=Weight.LISTED),
         "with CUDA capability sm_": _warned,
         "] Compute Capability ": _capable,
+        "] CUDA device name: ": _numbered,
         'msg="detected GPUs"': said(
             "driver_library", r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)", weight=Weight.LISTED
         ),
-        "] : ": _chosen,
-        "] CUDA device name: ": _chosen,
     },
-    beyond=_offered,
 )

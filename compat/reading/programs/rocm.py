@@ -16,6 +16,12 @@ amd-smi prints nested keys, and a table since ROCm 7::
 
     MARKET_NAME: AMD Instinct MI300X
     TARGET_GRAPHICS_VERSION: gfx942
+    DRIVER:
+        NAME: amdgpu
+        VERSION: 6.18.3
+        OS_KERNEL_VERSION: 5.15.0-164-generic
+
+The driver that comes with the kernel answers with the kernel's release instead of a version.
 """
 
 from __future__ import annotations
@@ -38,11 +44,15 @@ if TYPE_CHECKING:
 _NEEDLES: Final = (
     "HSA System Attributes", "HSA Agents", "ROCm System Management Interface", "ROCK module", "ROCk module",
     "AMDSMI Tool", "AMD-SMI", "Device Type: ", "amdgcn-amd-amdhsa", "Card series", "Card Series", "Card model", "GPU[",
+    "OS_KERNEL_VERSION:",
 )  # fmt: skip
 _FIELD = re.compile(r"\s*(Name|Marketing Name|Device Type|Vendor Name|Uuid)\s*:\s*(.*)")
 _ISA = re.compile(r"Name:\s*amdgcn-amd-amdhsa--(gfx[0-9a-f]+)(?![\w-])")
 _SMI = re.compile(r"GPU\[(\d{1,3})\]\s*:\s*([A-Za-z][\w /]{0,40}?)\s*:\s*(.*)")
 _DRIVER = re.compile(r"^\W*Driver version:\s*(\d+(?:\.\d+)+)", re.IGNORECASE)
+_DRIVER_NAME = re.compile(r"^\s*NAME:\s*amdgpu\s*$")
+_DRIVER_VERSION = re.compile(r"^\s*VERSION:\s*(\d+(?:\.\d+)+)\s*$")
+_KERNEL = re.compile(r"^\s*OS_KERNEL_VERSION:\s*(\d+\.\d+\.\d+\S*)")
 _AMDSMI_ROW = re.compile(r"\|\s*[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\s+(AMD [^|]+?)\s*\|")
 _NAMES: Final = ("card series", "device name", "card model")
 # Lines of one agent of rocminfo at most: pools and ISAs included.
@@ -73,6 +83,7 @@ def _tables(view: View) -> Iterator[Claim]:
     """Agents of rocminfo, rows of rocm-smi."""
     yield from _agents(view)
     yield from _rows(view)
+    yield from _block(view)
     if view.own:
         for needle in ("Driver version", "Driver Version"):
             for index, line in view.lines(needle):
@@ -156,6 +167,21 @@ def _rows(view: View) -> Iterator[Claim]:
             yield from view.stamp(view.own[0], [Claim("gpus", bare, key=number, weight=Weight.LISTED)])
 
 
+def _block(view: View) -> Iterator[Claim]:
+    """The driver block of ``amd-smi static``."""
+    for index, line in view.lines("NAME: amdgpu"):
+        below = (_DRIVER_VERSION.match(text) for _, text in view.span(index + 1, index + 3))
+        version = next((found.group(1) for found in below if found), "")
+        if _DRIVER_NAME.match(line) and version:
+            yield from view.stamp(index + 1, [Claim("amdgpu", version)])
+
+
+def _kernel(line: str) -> Iterator[Claim]:
+    """The kernel's release in the driver block."""
+    if found := _KERNEL.match(line):
+        yield from values.kernel_claims(found.group(1))
+
+
 PROGRAM: Final = Program(
     name="rocm tools",
     labels={
@@ -171,6 +197,7 @@ PROGRAM: Final = Program(
         "ROCm version:": said("rocm", r"ROCm version:\s*(\d+\.\d+(?:\.\d+)?)"),
         "HIP version:": said("hip", r"HIP version:\s*(\d+(?:\.\d+)+)"),
         "AMD ": _smi,
+        "OS_KERNEL_VERSION:": _kernel,
     },
     beyond=_tables,
     alone=True,
