@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from compat import reading
 from compat.facts import Build
-from compat.reading.merge import canonical
+from compat.names import normalise as canonical
 from compat.reading.systems import architecture, spelling
 
 if TYPE_CHECKING:
