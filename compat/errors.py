@@ -6,8 +6,8 @@ code  meaning
 0     fine
 1     findings at or above ``--fail-on``, or no plan exists (:class:`NoPlanError` where a file was wanted)
 2     bad usage or bad input (:class:`InputError`)
-3     could not be checked: engine unreachable, device lost (:class:`CannotCheckError`), or not known whether a plan
-      exists (:class:`UnknownPlanError` where a file was wanted)
+3     could not be checked: engine unreachable, device lost (:class:`CannotCheckError`), not known whether a plan
+      exists (:class:`UnknownPlanError` where a file was wanted), a file of no known kind (:class:`UnknownKindError`)
 130   interrupted (143 by SIGTERM, 129 by SIGHUP), with what was started cleaned up
 ====  ==========================================================================
 """
@@ -55,6 +55,12 @@ class InputErrors(InputError):
 
     def __str__(self) -> str:
         return "\n".join(str(fault) for fault in self.faults)
+
+
+class UnknownKindError(InputError):
+    """A file of no kind that can be checked: nothing is wrong with it, and nothing is known of it."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class NoPlanError(EnvcheckError):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.toolkit as joint
 from compat import versions
-from compat.findings import Evidence
 from compat.joints.verdict import Clash
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_base
+from compat.sources.values import PROJECT
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -60,22 +60,15 @@ _NAMES: Final = {
 
 def toolkit(scene: Scene) -> Iterator[Finding]:
     """toolkit-mismatch-extension: extensions compiled by a toolkit of another major than torch's."""
-    torch, nvcc = scene.build_of("torch"), _nvcc(scene)
-    if scene.base is None or torch is None or torch.build is None or not nvcc:
-        return
     compiled = next((command for command in scene.commands if _compiles_extension(command.text)), None)
+    torch, nvcc = scene.there("torch", compiled.line) if compiled else None, _nvcc(scene)
+    if scene.base is None or torch is None or torch.build is None or torch.base or not nvcc:
+        return
     found = joint.extends(f"torch {torch.build.full_version}", torch.build.runtime, nvcc, torch.build)
     if compiled and isinstance(found, Clash):
-        yield finding(
-            "toolkit-mismatch-extension",
-            scene,
-            compiled.line,
-            f"`{compiled.text[:60]}`: {found.why}.",
-            severity="error",
-            fix=f"Start from a devel image of CUDA {found.wants}, or take torch for CUDA {versions.minor(nvcc)}.",
-            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-            sources=tuple(map(scene.matrix.cite, found.rows)),
-        )
+        fix = f"Start from a devel image of CUDA {found.wants}, or take torch for CUDA {versions.minor(nvcc)}."
+        detail = f"`{compiled.text[:60]}`: {found.why}."
+        yield of_base("toolkit-mismatch-extension", scene, compiled.line, detail, fix=fix, rows=found.rows)
 
 
 def compiler_missing(scene: Scene) -> Iterator[Finding]:
@@ -113,7 +106,7 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
         name = item.request.name
         if name == "llama-cpp-python" and cuda and not item.step.extra_indexes:
             detail = f"{item.request.text} is to be compiled with CUDA; {base.reference} has no toolkit."
-            yield finding("image-runtime-not-devel", scene, item.request.line, detail, severity="warning")
+            yield of_base("image-runtime-not-devel", scene, item.request.line, detail, severity="warning")
             return
         if not _ASKS_NVCC.fullmatch(name) or item.request.url.endswith(".whl") or item.step.find_links:
             continue
@@ -122,6 +115,29 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
             "image-runtime-not-devel", scene, item.request.line, detail, severity="warning", confidence="likely"
         )
         return
+
+
+def isolated(scene: Scene) -> Iterator[Finding]:
+    """build-tools-missing: an extension whose build script imports torch, built where torch is not.
+
+    uv, and pip since 25.3 (change log: legacy ``setup.py`` builds are removed), build every source in an environment of
+    its own unless they are told not to. An older pip of the image may still build in place.
+    """
+    renewed, listed = False, scene.ask.kind == "requirements"
+    for step in scene.stage.installs:
+        renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)
+        own = step.home == PROJECT or step.find_links or step.index or step.extra_indexes or step.branch
+        newest = step.manager == "uv" or (step.manager == "pip" and (renewed or listed))
+        if not newest or own or "--no-build-isolation" in step.options or scene.ask.kind == "lock":
+            continue
+        for one in step.requests:
+            if _ASKS_NVCC.fullmatch(one.name) and not one.url and not one.marker:
+                detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
+                level: Severity = "warning" if listed else "error"
+                fix = "Install torch first, then this with --no-build-isolation."
+                code = "build-tools-missing"
+                yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)
+                return
 
 
 def _is_forced(command: Command, scene: Scene) -> bool:
@@ -175,16 +191,10 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
         yield finding("toolkit-too-old-for-arch", scene, line, detail, severity=severity, sources=sources)
     if known and "PTX" not in value.upper() and max(listed).major < max(known).major:
         newest, last = max(known), max(listed)
-        yield finding(
-            "extension-arch-missing",
-            scene,
-            line,
-            f"The list ends at {last.capability} without PTX: no code for {newest.capability} and later, "
-            f"which CUDA {nvcc} could target.",
-            severity="warning",
-            fix="Add the capabilities of the GPUs in use, or +PTX to the last one.",
-            sources=(scene.matrix.cite(release),),
-        )
+        lacks = f"no code for {newest.capability} and later, which CUDA {nvcc} could target"
+        detail = f"The list ends at {last.capability} without PTX: {lacks}."
+        fix, cited = "Add the capabilities of the GPUs in use, or +PTX to the last one.", (scene.matrix.cite(release),)
+        yield finding("extension-arch-missing", scene, line, detail, severity="warning", fix=fix, sources=cited)
 
 
 def _listed(word: str) -> Sm | None:
@@ -193,4 +203,4 @@ def _listed(word: str) -> Sm | None:
     return sm(_NAMES.get(plain.lower(), plain)) if plain else None
 
 
-RULES: Final = (toolkit, compiler_missing, arch_list)
+RULES: Final = (toolkit, compiler_missing, isolated, arch_list)

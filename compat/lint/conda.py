@@ -158,6 +158,24 @@ def _absent(scene: Scene, request: Request, what: str, row: Row) -> Finding:
     return finding(code, scene, line, f"{what}.", severity="error", confidence="likely", sources=source)
 
 
+def mkl(scene: Scene) -> Iterator[Finding]:
+    """framework-pair-mismatch: PyTorch's own conda builds of before 2.3 with the newest MKL of conda-forge.
+
+    Source: pytorch/pytorch issue 123097 (MKL 2024.1 has no ``iJIT_NotifyEvent`` any more; seen with 2.0.1 and before).
+    Numpy of the channel ``defaults`` keeps an older MKL.
+    """
+    named = {request.name for request in scene.conda}
+    for step in scene.stage.installs if not {"mkl", "nomkl"} & named else ():
+        channels, order = [*step.channels], ("pytorch", "conda-forge")
+        torch = next((one for one in step.requests if one.name == "pytorch" and one.channel in {"", "pytorch"}), None)
+        known = step.manager == "conda" and [one for one in channels if one in order] == [*order]
+        if torch is None or not known or "defaults" in channels[: channels.index("conda-forge")]:
+            continue
+        if torch.spec and versions.clashes(torch.spec, ">=2.3"):
+            detail = f"{torch.text} does not load with the newest mkl (undefined symbol: iJIT_NotifyEvent)."
+            yield _warning("framework-pair-mismatch", scene, torch, detail, fix="Add mkl<2024.1.")
+
+
 def floating(scene: Scene) -> Iterator[Finding]:
     """pin-missing: a framework whose version conda may choose."""
     for step in scene.stage.installs:
@@ -212,4 +230,4 @@ def _warning(code: str, scene: Scene, request: Request, detail: str, *, fix: str
     return finding(code, scene, request.line, detail, severity="warning", confidence="likely", fix=fix)
 
 
-RULES: Final = (pairs, variants, absent, floating, twice, deviceless)
+RULES: Final = (pairs, variants, absent, mkl, floating, twice, deviceless)

@@ -32,14 +32,9 @@ def doubled(scene: Scene) -> Iterator[Finding]:
         if together((gpu.request.marker, cpu.request.marker), scene.worlds) and (gpu.mine or cpu.mine):
             line = max(gpu.request.line, cpu.request.line)
             what = f"{gpu.request.name} and {cpu.request.name} write the same module"
-            yield finding(
-                "framework-duplicate-install",
-                scene,
-                line,
-                f"{what}; where {cpu.request.name} is written last, it runs on the CPU.",
-                severity="warning",
-                fix=f"Ask for {gpu.request.name} alone.",
-            )
+            detail = f"{what}; where {cpu.request.name} is written last, it runs on the CPU."
+            fix = f"Ask for {gpu.request.name} alone."
+            yield finding("framework-duplicate-install", scene, line, detail, severity="warning", fix=fix)
 
 
 def _is_cpu(item: Taken, scene: Scene) -> bool:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.origins as origins
 from compat import versions
-from compat.lint.finding import finding
-from compat.lint.requests import seen
+from compat.lint.finding import finding, of_request, seen
 from compat.sources.values import PROJECT
 
 if TYPE_CHECKING:
@@ -29,9 +28,8 @@ def backend_by_device(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         if scene.base and "--torch-backend=auto" in item.step.options and item.request.name in torch:
             detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
-            yield finding(
-                "accidental-cpu-wheel", scene, item.step.line, detail, severity="warning", confidence="likely"
-            )
+            code, line = "accidental-cpu-wheel", item.step.line
+            yield finding(code, scene, line, detail, severity="warning", confidence="likely")
             return
 
 
@@ -49,17 +47,12 @@ def lifted(scene: Scene) -> Iterator[Finding]:
     for request, row in scene.applications:
         later = request.line > local.request.line and not request.spec and not request.url
         if later and {"jax", "jaxlib"} & {*row.pulls}:
+            newer = f"{request.text} of today needs a newer jax than {local.request.text} belongs to"
             yield finding(
-                "accidental-cpu-wheel",
-                scene,
-                request.line,
-                f"{request.text} of today needs a newer jax than {local.request.text} belongs to: pip puts the default "
-                "index's jax there, with a CPU build of jaxlib.",
-                severity="error",
-                confidence="likely",
-                fix=f"Pin the release of {request.name} that was made for this jax.",
-                evidence=(seen(local, scene),),
-            )
+                "accidental-cpu-wheel", scene, request.line, confidence="likely", severity="error",
+                detail=f"{newer}: pip puts the default index's jax there, with a CPU build of jaxlib.",
+                fix=f"Pin the release of {request.name} that was made for this jax.", evidence=(seen(local, scene),),
+            )  # fmt: skip
             return
 
 
@@ -74,9 +67,7 @@ def half_installed(scene: Scene) -> Iterator[Finding]:
             detail = (
                 f"jaxlib {item.request.exact} holds no GPU code; jax-rocm*-plugin and jax-rocm*-pjrt are not installed."
             )
-            yield finding(
-                "accidental-cpu-wheel", scene, item.request.line, detail, severity="error", confidence="likely"
-            )
+            yield of_request("accidental-cpu-wheel", item, scene, detail, confidence="likely")
         if scene.rocm and not versions.same_series(place.variant, scene.rocm):
             detail = f"{item.request.name} is of ROCm {place.variant}; the image has {scene.rocm}."
             yield finding("base-runtime-mismatch", scene, item.request.line, detail, severity="warning")
@@ -88,6 +79,8 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
     plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
     for item in scene.shipped:
         asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
+        if asked and _may_be_older(item, scene):
+            continue
         if item.build is None or item.build.runtime != "cpu" or item.step.branch:
             continue  # an arm of an "if" is for one of several kinds of machine
         if _wanted_cpu(item, plugins) and not _is_projects(item, scene):
@@ -97,24 +90,13 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
         package = scene.matrix.package(item.request.name)
         if package is None or package.kind != "framework":
             continue
-        yield finding(
-            "accidental-cpu-wheel",
-            scene,
-            item.request.line,
-            f"{item.request.text} installs a CPU build ({item.build.full_version})"
-            + (
-                f": it has no extra {', '.join(item.request.extras)}."
-                if asked
-                else f" on {scene.base.reference}."
-                if scene.base and scene.gpu
-                else ", and the file's name says GPU."
-                if scene.named == "gpu"
-                else "."
-            ),
-            severity="error",
-            evidence=(seen(item, scene),),
-            sources=(scene.matrix.cite(item.build),),
-        )
+        why = ", and the file's name says GPU" if scene.named == "gpu" else ""
+        if asked:
+            why = f": it has no extra {', '.join(item.request.extras)}"
+        elif scene.base and scene.gpu:
+            why = f" on {scene.base.reference}"
+        detail = f"{item.request.text} installs a CPU build ({item.build.full_version}){why}."
+        yield of_request("accidental-cpu-wheel", item, scene, detail, rows=(item.build,))
 
 
 def _is_projects(item: Taken, scene: Scene) -> bool:
@@ -130,6 +112,12 @@ def _is_projects(item: Taken, scene: Scene) -> bool:
     )
     based = scene.base is not None and scene.base.kind == "cuda"
     return item.step.home == PROJECT and based and scene.final and not replacing and not removed
+
+
+def _may_be_older(item: Taken, scene: Scene) -> bool:
+    """Whether an image with a Python of its own, which nobody knows, may get a release that still has the extra."""
+    own = scene.base is not None and scene.base.python == "unknown" and not scene.pythons
+    return own and not item.python and not item.request.exact
 
 
 def _is_dropped(extra: str, item: Taken, scene: Scene) -> bool:

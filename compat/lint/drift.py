@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,29 +25,17 @@ def floating(scene: Scene) -> Iterator[Finding]:
     """pin-missing and nightly-unpinned."""
     for item in scene.own:
         package = scene.matrix.package(item.request.name)
+        open_ = not item.settled and not item.request.url and not _bounded(item.request.spec)
         nightly = any(place.nightly for place in item.origins) or _NIGHTLY.fullmatch(item.request.name) is not None
         if nightly and package and _takes_releases(item):
             detail = f"Without --pre pip takes the newest release for {item.request.text}, not a nightly."
-            yield finding(
-                "extra-index-shadowed", scene, item.request.line, detail, severity="warning",
-                fix="Make the nightly index the only one (--index-url), or add --pre.",
-            )  # fmt: skip
+            fix = "Make the nightly index the only one (--index-url), or add --pre."
+            yield of_request("extra-index-shadowed", item, scene, detail, severity="warning", fix=fix)
         elif nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
             if not re.search(r"dev\d{8}", item.request.spec):
-                yield finding(
-                    "nightly-unpinned",
-                    scene,
-                    item.request.line,
-                    f"{item.request.text} is a moving nightly.",
-                    severity="warning",
-                )
-        elif (
-            package
-            and not item.settled
-            and not item.request.url
-            and not _bounded(item.request.spec)
-            and "--locked" not in item.step.options
-        ):
+                detail = f"{item.request.text} is a moving nightly."
+                yield of_request("nightly-unpinned", item, scene, detail, severity="warning")
+        elif package and open_ and "--locked" not in item.step.options:
             how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
             yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="info")
 
@@ -76,10 +64,8 @@ def stale_nightly(scene: Scene) -> Iterator[Finding]:
             alone = place is item.origins[0]  # else the default index answers in its place
             level: Severity = "error" if alone else "warning"
             last = next(b for b in reversed(builds) if b.variant == variant[1])
-            yield finding(
-                "version-does-not-exist", scene, item.request.line, detail, severity=level, confidence="likely",
-                sources=(scene.matrix.cite(last),),
-            )  # fmt: skip
+            code = "version-does-not-exist"
+            yield of_request(code, item, scene, detail, severity=level, confidence="likely", rows=(last,))
             return
 
 
@@ -96,15 +82,9 @@ def purged_nightly(scene: Scene) -> Iterator[Finding]:
         builds = scene.matrix.builds(item.request.name)
         if released := [build for build in builds if versions.same_release(build.version, dated[1])]:
             detail = f"{item.request.text} is a nightly from before {dated[1]} came out; {place.url} keeps recent ones."
-            yield finding(
-                "version-does-not-exist",
-                scene,
-                item.request.line,
-                detail,
-                severity="error",
-                confidence="likely",
-                fix=f"Take the release {dated[1]}.",
-                sources=(scene.matrix.cite(released[0]),),
+            fix = f"Take the release {dated[1]}."
+            yield of_request(
+                "version-does-not-exist", item, scene, detail, confidence="likely", fix=fix, rows=released[:1]
             )
 
 
@@ -116,9 +96,8 @@ def conda_nightly(scene: Scene) -> Iterator[Finding]:
             moving |= {request.name for request in step.requests} & _OF_CHANNEL
     for request in scene.conda:
         if (request.name.endswith("-nightly") or request.name in moving) and not request.exact:
-            yield finding(
-                "nightly-unpinned", scene, request.line, f"{request.text} is a moving nightly.", severity="warning"
-            )
+            detail = f"{request.text} is a moving nightly."
+            yield finding("nightly-unpinned", scene, request.line, detail, severity="warning")
 
 
 def applications(scene: Scene) -> Iterator[Finding]:

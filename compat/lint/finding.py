@@ -8,7 +8,11 @@ from compat.findings import Confidence, Evidence, Finding, Fix, Place, Severity
 from compat.lint.pages import RULES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
+    from compat.matrix.rows import Row
     from compat.rules import Page
 
 
@@ -46,3 +50,47 @@ def finding(
         sources=sources,
         place=Place(scene.ask.file, line),
     )
+
+
+def seen(item: Taken, scene: Scene) -> Evidence:
+    """A request as evidence."""
+    return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
+
+
+def of_request(
+    code: str,
+    item: Taken,
+    scene: Scene,
+    detail: str,
+    *,
+    severity: Severity = "error",
+    fix: str = "",
+    rows: Iterable[Row] = (),
+    confidence: Confidence = "certain",
+) -> Finding:
+    """A finding at a request, with the request as its evidence and the rows that it rests on as its sources."""
+    return finding(
+        code, scene, item.request.line, detail, severity=severity, fix=fix, confidence=confidence,
+        evidence=(seen(item, scene),), sources=tuple(dict.fromkeys(map(scene.matrix.cite, rows))),
+    )  # fmt: skip
+
+
+def of_base(
+    code: str,
+    scene: Scene,
+    line: int,
+    detail: str,
+    *,
+    severity: Severity = "error",
+    fix: str = "",
+    commands: tuple[str, ...] = (),
+    rows: Iterable[Row] = (),
+    confidence: Confidence = "certain",
+) -> Finding:
+    """A finding that rests on the base image of a stage, which is its evidence."""
+    base = scene.base.reference if scene.base else ""
+    return finding(
+        code, scene, line, detail, severity=severity, fix=fix, commands=commands, confidence=confidence,
+        evidence=(Evidence("base image", base, f"{scene.ask.file}:{scene.chain[0].line}"),),
+        sources=tuple(scene.matrix.cite(row) for row in rows),
+    )  # fmt: skip

@@ -14,7 +14,7 @@ import compat.joints.releases as releases
 from compat import versions
 from compat.findings import Evidence
 from compat.joints.verdict import Clash
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_request
 from compat.lint.walk import LOOSE, alike, needs, parts_of, together
 from compat.sources.values import ORDERED
 
@@ -102,8 +102,13 @@ def _parts(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:
         named = _NAMED.search(item.request.name)
         bare = builds.without_rows(item.request.name, item.version, item.spec)
         return (replace(bare, vendor="nvidia", kind="cuda", number=named[1]) if named else bare,)
-    given = releases.Release(item.request.name, item.version)
-    return found if item.build else releases.parts(scene.matrix, given, world)
+    if item.build:
+        return found
+    local = item.version.partition("+")[2]
+    found = releases.parts(scene.matrix, releases.Release(item.request.name, item.version), world)
+    listed = not local or any(part.build.local == local for part in found)
+    # of a variant that no row lists the release's requirements are known, and its runtime is not
+    return found if listed else tuple(replace(part, kind="", number="", vendor="") for part in found)
 
 
 def _unbound(item: Taken, scene: Scene) -> bool:
@@ -168,23 +173,32 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
     then = "comes" if other.by else "is asked for"
+    code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
+    detail = f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}."
+    level: Severity = "error" if both or compiled or not separate else "warning"
+    fix = f"Pin {other.request.name}{spec}." if both or compiled else ""
+    return _between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
+
+
+def _between(
+    code: str,
+    item: Taken,
+    other: Taken,
+    scene: Scene,
+    detail: str,
+    dispute: Dispute,
+    *,
+    severity: Severity,
+    sources: tuple[str, ...],
+    fix: str = "",
+) -> Finding:
+    """A finding about two requests, at the later one; it is certain where one run of an installer has to give both."""
+    sure = isinstance(dispute.verdict, Clash) and _solved_together(item, other, scene)
+    told = ((each.by or each.request.text, f"{scene.ask.file}:{each.request.line}") for each in (item, other))
     return finding(
-        "numpy-abi-mismatch" if compiled else "framework-pair-mismatch",
-        scene,
-        max(item.request.line, other.request.line),
-        f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}.",
-        severity="error" if both or compiled or not separate else "warning",
-        evidence=_asked_for((item, other), scene),
-        fix=f"Pin {other.request.name}{spec}." if both or compiled else "",
-        confidence="certain" if isinstance(dispute.verdict, Clash) and not separate else "likely",
-        sources=sources,
-    )
-
-
-def _asked_for(items: Iterable[Taken], scene: Scene) -> tuple[Evidence, ...]:
-    """Where packages are asked for."""
-    told = ((each.by or each.request.text, f"{scene.ask.file}:{each.request.line}") for each in items)
-    return tuple(Evidence("requirement", text, source) for text, source in told)
+        code, scene, max(item.request.line, other.request.line), detail, severity=severity, fix=fix, sources=sources,
+        evidence=tuple(Evidence("requirement", *each) for each in told), confidence="certain" if sure else "likely",
+    )  # fmt: skip
 
 
 def _named(item: Taken) -> str:
@@ -229,14 +243,9 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
                 continue
             if isinstance(joint.loads(wanted, torch.version), Clash):
                 name = f"{item.request.name}=={item.request.exact}"
-                yield finding(
-                    "framework-build-tag-mismatch",
-                    scene,
-                    item.request.line,
-                    f"{name} is compiled for torch {wanted}, and {torch.text} is there.",
-                    severity="error",
-                    fix=f"Take the wheel whose name says torch {versions.minor(torch.version.partition('+')[0])}.",
-                )
+                detail = f"{name} is compiled for torch {wanted}, and {torch.text} is there."
+                fix = f"Take the wheel whose name says torch {versions.minor(torch.version.partition('+')[0])}."
+                yield of_request("framework-build-tag-mismatch", item, scene, detail, fix=fix)
 
 
 def beside(scene: Scene) -> Iterator[Finding]:
@@ -280,17 +289,10 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
     if parted and _is_chosen(item) and _is_chosen(other):
         yield from _mixed(item, other, parted, scene)
     elif found and parted is None and item.request.exact and other.request.exact and not _loose(item, other):
-        at_once = _solved_together(item, other, scene)
-        yield finding(
-            "frameworks-conflict",
-            scene,
-            max(item.request.line, other.request.line),
-            f"{found[0].clash.why if found[0].clash else ''}.",
-            severity="error" if at_once else "warning",
-            confidence="certain" if at_once and isinstance(found[0].verdict, Clash) else "likely",
-            evidence=_asked_for((item, other), scene),
-            sources=_cited(found, scene),
-        )
+        level: Severity = "error" if _solved_together(item, other, scene) else "warning"
+        detail, cited = f"{found[0].clash.why if found[0].clash else ''}.", _cited(found, scene)
+        code = "frameworks-conflict"
+        yield _between(code, item, other, scene, detail, found[0], severity=level, sources=cited)
 
 
 def _is_chosen(item: Taken) -> bool:

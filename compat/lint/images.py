@@ -6,16 +6,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
-from compat.findings import Evidence
 from compat.joints import libc
 from compat.joints.verdict import Clash, any_of, clash_of
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_base, of_request
 from compat.lint.walk import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding, Severity
+    from compat.findings import Confidence, Finding, Severity
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
@@ -38,6 +37,7 @@ _ARCHIVES: Final = re.compile(
 _PACKAGED: Final = re.compile(r"python(3\.\d{1,2})(?:-(?:dev|venv|minimal|distutils|full))?")
 # A build for one CUDA of which the matrix knows nothing: it may link the image's.
 _LOCAL_CUDA: Final = re.compile(r"\+cu(?:da)?\d+")
+_CONDA_CUDA: Final = frozenset({"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"})
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
@@ -48,36 +48,20 @@ def tags(scene: Scene) -> Iterator[Finding]:
         return
     row = base.row
     line = scene.stage.line
-    seen = (Evidence("base image", base.reference, f"{scene.ask.file}:{line}"),)
     absent = bases.never_published(base, scene.matrix)
     gone = row.status == "gone" if row else absent or _line_removed(scene)
     if gone or (row and row.status == "eol"):
         what = "is not in its registry" if absent else "was removed from its registry"
         detail = f"{base.reference} {what if gone else 'gets no rebuilds any more'}."
-        yield finding(
-            "base-tag-gone" if gone else "base-tag-eol",
-            scene,
-            line,
-            detail,
-            severity="error" if gone else age(base.os, scene.matrix),
-            fix=successor(scene),
-            evidence=seen,
-            sources=(scene.matrix.cite(row),) if row else (),
-        )
+        code, level = ("base-tag-gone", "error") if gone else ("base-tag-eol", age(base.os, scene.matrix))
+        rows = (row,) if row else ()
+        yield of_base(code, scene, line, detail, severity=level, fix=successor(scene), rows=rows)  # type: ignore[arg-type]
     elif ended_on := ended(base.os, scene.matrix):
-        yield finding(
-            "base-tag-eol",
-            scene,
-            line,
-            f"{base.os} left standard support on {ended_on}.",
-            severity=age(base.os, scene.matrix),
-            evidence=seen,
-        )
+        detail = f"{base.os} left standard support on {ended_on}."
+        yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix))
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
-        yield finding(
-            "pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="info", evidence=seen
-        )
+        yield of_base("pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="info")
 
 
 def age(os: str, matrix: Matrix) -> Severity:
@@ -104,7 +88,7 @@ def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
 
 
 def successor(scene: Scene) -> str:
-    """The nearest maintained tag: same repository, CUDA major, flavour; newest first."""
+    """The nearest maintained tag: same repository, CUDA major, flavour; of the base's own system, newest first."""
     from compat import versions
 
     base = scene.base
@@ -116,11 +100,13 @@ def successor(scene: Scene) -> str:
     statuses = {"active"} if base.row else {"active", "eol"}
     near = not base.row and cuda.count(".") == 1  # a tag that never was most likely lacks the patch: 12.1 for 12.1.1
     candidates = [
-        (near and versions.same_series(row.cuda, cuda) and row.os == base.os, versions.release(row.cuda), row.os, name)
+        (row.os == base.os, near and versions.same_series(row.cuda, cuda), versions.release(row.cuda), row.os, name)
         for row in scene.matrix.table("images")
         if row.repository == base.repository and row.status in statuses and row.cuda
         for name in row.references()
-        if versions.major(row.cuda) == versions.major(cuda) and f"-{flavour}-" in name and "ubuntu" in row.os
+        if versions.major(row.cuda) == versions.major(cuda)
+        and f"-{flavour}-" in name
+        and (row.os == base.os or "ubuntu" in row.os)
     ]
     return f"Take {max(candidates)[-1]}." if candidates else ""
 
@@ -135,18 +121,11 @@ def python_missing(scene: Scene) -> Iterator[Finding]:
     else:
         first, lacks = _other_name(scene)
     if first and scene.base:
-        yield finding(
-            "base-python-missing",
-            scene,
-            first.line,
-            f"`{first.text[:60]}` needs {lacks}, and {scene.base.reference} has none.",
-            severity="warning" if first.guarded or first.branch else "error",
-            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-            fix="Install it first.",
-            commands=(
-                "RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv",
-            ),
-        )
+        detail = f"`{first.text[:60]}` needs {lacks}, and {scene.base.reference} has none."
+        level: Severity = "warning" if first.guarded or first.branch else "error"
+        line = "RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv"
+        fix = "Install it first."
+        yield of_base("base-python-missing", scene, first.line, detail, severity=level, fix=fix, commands=(line,))
 
 
 def python_not_packaged(scene: Scene) -> Iterator[Finding]:
@@ -162,16 +141,10 @@ def python_not_packaged(scene: Scene) -> Iterator[Finding]:
             if found is None or not row.pythons or found[1] in row.pythons:
                 continue
             offered = " and ".join(row.pythons)
-            yield finding(
-                "base-python-missing",
-                scene,
-                request.line,
-                f"{row.os} has no package {request.name}, only Python {offered}, and no other archive is added.",
-                severity="warning" if step.branch else "error",
-                evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-                fix="Take a base whose system has this Python, or let uv install it.",
-                sources=(scene.matrix.cite(row),),
-            )
+            detail = f"{row.os} has no package {request.name}, only Python {offered}, and no other archive is added."
+            level: Severity = "warning" if step.branch else "error"
+            fix = "Take a base whose system has this Python, or let uv install it."
+            yield of_base("base-python-missing", scene, request.line, detail, severity=level, fix=fix, rows=(row,))
             return
 
 
@@ -217,16 +190,10 @@ def musl(scene: Scene) -> Iterator[Finding]:
         rows = known or (scene.matrix.builds(package.name) if package and not item.request.exact else ())
         judged = any_of(libc.verdict(row, "", is_musl=True) for row in rows)
         if package and (clash := clash_of(judged)):
-            yield finding(
-                "musl-libc",
-                scene,
-                item.request.line,
-                f"{package.title} has wheels for glibc only; {scene.base.reference} has musl.",
-                severity="error",
-                confidence="certain" if isinstance(judged, Clash) else "likely",
-                fix="Start from a Debian or Ubuntu based image.",
-                sources=tuple(map(scene.matrix.cite, clash.rows)),
-            )
+            detail = f"{package.title} has wheels for glibc only; {scene.base.reference} has musl."
+            sure: Confidence = "certain" if isinstance(judged, Clash) else "likely"
+            fix = "Start from a Debian or Ubuntu based image."
+            yield of_request("musl-libc", item, scene, detail, confidence=sure, fix=fix, rows=clash.rows)
 
 
 def compiler_shipped(scene: Scene) -> Iterator[Finding]:
@@ -236,19 +203,11 @@ def compiler_shipped(scene: Scene) -> Iterator[Finding]:
         return  # where one develops, a compiler is right
     if base.installed and base.repository.startswith("nvcr.io/nvidia/"):
         return  # NVIDIA's framework images come in this one form
-    why = (
-        "what is compiled could be copied to a lean stage"
-        if scene.compiles
-        else "nothing in the final stage is compiled"
-    )
-    yield finding(
-        "devel-in-final-stage",
-        scene,
-        scene.stage.line,
-        f"{base.reference} is shipped with its compilers: {why}.",
-        severity="info" if scene.compiles else "warning",
-        confidence="likely",
-    )
+    level: Severity = "info" if scene.compiles else "warning"
+    why = "what is compiled could be copied to a lean stage"
+    why = why if scene.compiles else "nothing in the final stage is compiled"
+    detail = f"{base.reference} is shipped with its compilers: {why}."
+    yield finding("devel-in-final-stage", scene, scene.stage.line, detail, severity=level, confidence="likely")
 
 
 def double_cuda(scene: Scene) -> Iterator[Finding]:
@@ -259,27 +218,17 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
     needy = [item for item in scene.builds if (item.build and item.build.cuda_from == "system")]
     needy += [item for item in scene.env if item.build is None and _LOCAL_CUDA.search(item.request.exact)]
-    conda = [
-        item
-        for item in scene.conda
-        if item.name in {"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"}
-    ]
+    conda = [item for item in scene.conda if item.name in _CONDA_CUDA]
     names = [item.text if item.by else f"{item.request.name} {item.version}" for item in carriers]
     names += [f"conda's {item.name}" for item in conda]
     brought = [] if base.installed else _brought_along(scene)
     names += [f"{request.name}'s {package}" for request, package in brought if not carriers]
     if names and (conda or not needy) and not (base.flavour == "devel" and scene.compiles and (carriers or brought)):
         line = (carriers[0].request if carriers else conda[0] if conda else brought[0][0]).line
-        yield finding(
-            "double-cuda",
-            scene,
-            line,
-            f"{' and '.join(names)} brings its own CUDA; the one of {base.reference} is never loaded by it.",
-            severity="warning",
-            fix=f"Start from {base.reference.replace('-' + base.flavour, '-base')} or a plain image."
-            if base.flavour in {"runtime", "devel"} and not base.cudnn
-            else "",
-        )
+        detail = f"{' and '.join(names)} brings its own CUDA; the one of {base.reference} is never loaded by it."
+        bare = base.reference.replace(f"-{base.flavour}", "-base")
+        fix = f"Start from {bare} or a plain image." if base.flavour and not base.cudnn else ""
+        yield finding("double-cuda", scene, line, detail, severity="warning", fix=fix)
 
 
 def _brought_along(scene: Scene) -> list[tuple[Request, str]]:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.libraries as joint
 import compat.lint.bases as bases
 import compat.lint.origins as origins
-from compat.findings import Evidence
 from compat.joints.verdict import FITS, Clash, Fits
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_base
 from compat.matrix.rows import Build
 from compat.sources.values import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Confidence, Finding, Severity
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
@@ -28,6 +27,7 @@ _BROUGHT: Final = re.compile(
 )
 
 
+_LEVEL_ZERO: Final = re.compile(r"level-zero|libze|intel-(?:opencl|compute|graphics|i915)|oneapi|repositories\.intel")
 # The end of jaxlib 0.3.7+cuda11.cudnn805, 0.4.20+cuda12.cudnn89, 0.1.69+cuda111: majors of CUDA and cuDNN.
 _LOCAL: Final = re.compile(r"\+cuda(?P<cuda>\d\d)\d?(?:\.cudnn(?P<cudnn>\d)\d*)?$")
 
@@ -35,6 +35,8 @@ _LOCAL: Final = re.compile(r"\+cuda(?P<cuda>\d\d)\d?(?:\.cudnn(?P<cudnn>\d)\d*)?
 def system_libraries(scene: Scene) -> Iterator[Finding]:
     """library-missing, base-runtime-mismatch: builds that take CUDA or cuDNN from the base."""
     base = scene.base
+    if base is None:
+        yield from _unloaded(scene)
     if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
         return
     packaged = _packaged(scene)
@@ -46,6 +48,24 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
             if each.severity != "error":  # an older minor mostly serves, and nobody chose the newest on purpose
                 continue
             yield replace(each, detail=f"{application} brings {item.request.name}: {each.detail}", confidence="likely")
+
+
+def _unloaded(scene: Scene) -> Iterator[Finding]:
+    """A batch script on a GPU whose builds take CUDA from the system, and that loads no module of it."""
+    modules = any(
+        re.search(r"cu(?:da|dnn)|nvhpc|conda|tensorflow|torch", name, re.IGNORECASE) for name in scene.stage.modules
+    )
+    if scene.ask.kind != "job" or not scene.ask.gpu or modules or scene.conda:
+        return
+    for item in scene.shipped:
+        if item.build and item.build.cuda_from == "system" and item.build.runtime.startswith("cuda"):
+            wanted = item.build.runtime.removeprefix("cuda")
+            detail = f"{item.request.text} takes CUDA {wanted} from the system, and the script loads no module of it."
+            yield finding(
+                "library-missing", scene, item.request.line, detail, severity="warning", confidence="likely",
+                fix=f"Add `module load cuda/{wanted}`, by the name that `module avail cuda` shows.",
+            )  # fmt: skip
+            return
 
 
 def _judged(item: Taken, base: Base, scene: Scene) -> Iterator[Finding]:
@@ -100,6 +120,25 @@ def _by_tag(item: Taken) -> Taken:
     return replace(item, outcome=origins.Outcome("build", build))
 
 
+def level_zero(scene: Scene) -> Iterator[Finding]:
+    """intel-no-compute-runtime: a build for Intel's GPUs in an image without Level Zero's loader and driver.
+
+    Source: PyTorch documentation, "Getting Started on Intel GPU" (the wheels carry oneAPI, not the driver's user part).
+    """
+    base = scene.base
+    item = next((one for one in scene.builds if one.build and one.build.runtime.startswith("xpu")), None)
+    texts = (*(one.text for one in scene.commands), *(one.name for one in scene.apt))
+    if base is None or item is None or not scene.final or base.variable or base.kind not in {"python", "plain"}:
+        return
+    if not any(_LEVEL_ZERO.search(text) for text in texts) and not any(part.copies for part in scene.chain):
+        yield finding(
+            "intel-no-compute-runtime", scene, item.request.line,
+            f"{item.request.text} needs Level Zero's loader and Intel's compute runtime, and nothing in "
+            f"{base.reference} or its steps brings them: it sees no GPU.",
+            severity="error", confidence="likely", fix="Install libze1 and libze-intel-gpu1 of Intel's repository.",
+        )  # fmt: skip
+
+
 def _packaged(scene: Scene) -> bool:
     """Whether NVIDIA's libraries are asked for as packages, or a framework that brings them."""
     names = [item.request.name for item in scene.taken]
@@ -142,16 +181,13 @@ def _missing(item: Taken, what: str, scene: Scene) -> Finding:
     detail = f"{item.request.text} takes {what} from the system, and {base.reference} has none."
     if beside:
         detail += f" {beside} brings it as packages, which may or may not be found."
-    return finding(
-        "library-missing",
-        scene,
-        item.request.line,
-        detail,
-        severity="error" if base.kind == "cuda" and not beside else "warning",
-        confidence="likely" if beside else "certain",
-        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=(scene.matrix.cite(build),) if build and build.source else (),
-    )
+    rows = (build,) if build and build.source else ()
+    if beside or base.kind != "cuda":
+        sure: Confidence = "likely" if beside else "certain"
+        return of_base(
+            "library-missing", scene, item.request.line, detail, severity="warning", confidence=sure, rows=rows
+        )
+    return of_base("library-missing", scene, item.request.line, detail, rows=rows)
 
 
 def _carrier(item: Taken, scene: Scene) -> str:
@@ -186,17 +222,9 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
 
 def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Finding:
     """A base that has the library, in a release that the build was not made for."""
-    base = scene.base
-    assert base is not None
-    return finding(
-        "base-runtime-mismatch",
-        scene,
-        item.request.line,
-        detail,
-        severity="error" if certain and not _carrier(item, scene) else "warning",
-        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=(scene.matrix.cite(item.build),) if item.build and item.build.source else (),
-    )
+    level: Severity = "error" if certain and not _carrier(item, scene) else "warning"
+    rows = (item.build,) if item.build and item.build.source else ()
+    return of_base("base-runtime-mismatch", scene, item.request.line, detail, severity=level, rows=rows)
 
 
-RULES: Final = (system_libraries,)
+RULES: Final = (system_libraries, level_zero)

@@ -114,15 +114,10 @@ def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
     gpus = scene.machine.gpus or ()
     others = [gpu.name or gpu.target for gpu in gpus if RUNTIMES.get(gpu.vendor, kind) != kind]
     if kind and others and not scene.device:
-        yield finding(
-            "wrong-vendor-build",
-            scene,
-            item.request.line,
-            f"{item.request.text} is a {runtime} build, which {', '.join(others)} cannot use.",
-            severity="warning",
-            evidence=(Evidence("gpus", ", ".join(others), scene.machine.source("gpus")),),
-            sources=(scene.matrix.cite(item.build),),
-        )
+        detail = f"{item.request.text} is a {runtime} build, which {', '.join(others)} cannot use."
+        evidence = (Evidence("gpus", ", ".join(others), scene.machine.source("gpus")),)
+        cited, line = (scene.matrix.cite(item.build),), item.request.line
+        yield finding("wrong-vendor-build", scene, line, detail, severity="warning", evidence=evidence, sources=cited)
 
 
 def _unpublished(item: Taken, build: rows.Build, scene: Scene) -> Iterator[Finding]:
@@ -130,14 +125,10 @@ def _unpublished(item: Taken, build: rows.Build, scene: Scene) -> Iterator[Findi
     found = clash_of(platform.verdict(build, scene.platform))
     if found is not None and scene.machine is not None:
         yield finding(
-            "platform-unsupported",
-            scene,
-            item.request.line,
-            f"{found.why}; this is {scene.platform}.",
-            severity="error",
-            evidence=(Evidence("platform", scene.platform, scene.machine.source("platform")),),
+            "platform-unsupported", scene, item.request.line, f"{found.why}; this is {scene.platform}.",
+            severity="error", evidence=(Evidence("platform", scene.platform, scene.machine.source("platform")),),
             sources=tuple(map(scene.matrix.cite, found.rows)),
-        )
+        )  # fmt: skip
 
 
 def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:

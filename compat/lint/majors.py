@@ -10,13 +10,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.lint.finding import finding
-from compat.lint.walk import LOOSE, parts_of
+from compat.lint.finding import of_request
+from compat.lint.walk import LOOSE, alike, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.joints.build import Part
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
@@ -36,30 +36,23 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
         package = scene.matrix.package(item.request.name)
         framework = package is not None and package.kind == "framework" and not item.base
         framework = framework and item.outcome.why != "notice"
-        own = item.build is None and "+" in item.request.exact  # a maker's own build is compiled as its maker chose
-        parts = parts_of(item.request, item.build, scene.matrix) if framework and not own else ()
+        parts = parts_of(item.request, item.build, scene.matrix) if framework else ()
+        if "+" in item.request.exact and not any(part.full == item.request.exact for part in parts):
+            continue  # a maker's own build is compiled as its maker chose
         for row in _reached(scene, item.python or _newest(parts)) if parts else ():
             bound = _excluding(row, parts)
-            if (
-                not bound
-                or row.name in told
-                or not _is_taken(row, item, parts, scene)
-                or _is_bounded(row, parts, scene)
-            ):
+            if not bound or row.name in told or not _is_taken(row, item, scene) or _is_bounded(row, parts, scene):
                 continue
             told.add(row.name)
+            code = "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch"
+            level: Severity = "warning" if item.request.name == "torch" else "error"  # torch itself loads without NumPy
             where = "" if item.python else f" on Python {row.python} and later"
-            yield finding(
-                "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch",
-                scene,
-                item.request.line,
+            yield of_request(
+                code, item, scene,
                 f"{item.text} does not work with {row.name} {row.version} and later, and nothing bounds {row.name}: "
                 f"the newest one is installed{where}.",
-                severity="warning" if item.request.name == "torch" else "error",  # torch itself loads without NumPy
-                confidence="likely",
-                fix=f"Add {row.name}{bound}.",
-                sources=tuple(dict.fromkeys((scene.matrix.cite(row), scene.matrix.cite(parts[0].build)))),
-            )
+                severity=level, confidence="likely", fix=f"Add {row.name}{bound}.", rows=(row, parts[0].build),
+            )  # fmt: skip
 
 
 def _is_bare(scene: Scene) -> bool:
@@ -99,14 +92,23 @@ def _ends_before(spec: str, row: Major) -> bool:
     return low and versions.admits(spec, row.version) is False
 
 
-def _is_taken(row: Major, item: Taken, parts: tuple[Part, ...], scene: Scene) -> bool:
-    """Whether an installer takes the release, or a later one: what it knows of the build or is asked for admits it."""
+def _is_taken(row: Major, item: Taken, scene: Scene) -> bool:
+    """Whether an installer takes the release, or a later one: what is asked for, or requires it, admits it."""
     asked = [one.request for one in scene.taken if one.request.name == row.name]
-    open_ = all(any(_admits(line.spec, row) for line in part.lines.get(row.name, ())) for part in parts)
     if item.step.constraints:  # what such a file bounds is not all known here: a step may have written it
         return False
-    brought = open_ and not LOOSE & {*item.step.options}
-    return (brought or bool(asked)) and all(_admits(one.spec, row) and not one.exact and not one.url for one in asked)
+    beside = (one for one in scene.env if alike(one.step, item.step) and not LOOSE & {*one.step.options})
+    lines = [[_declared(row, part) for part in parts_of(one.request, one.build, scene.matrix)] for one in beside]
+    naming = [each for each in lines if each and all(each)]
+    open_ = all(any(_admits(spec, row) for spec in specs) for each in naming for specs in each)
+    bounded = any(one.exact or one.url or not _admits(one.spec, row) for one in asked)
+    return bool(naming or asked) and open_ and not bounded
+
+
+def _declared(row: Major, part: Part) -> list[str]:
+    """What the metadata of a build says of a shared package, where it names it."""
+    specs = [line.spec for line in part.lines.get(row.name, ())]
+    return [one for one in specs if row.name not in part.build.undeclared or not _ends_before(one, row)]
 
 
 def _admits(spec: str, row: Major) -> bool:

@@ -90,6 +90,19 @@ class BasePythonMissing(FileRule):
     """
 
 
+class PythonExternallyManaged(FileRule):
+    """pip of the base's system installs nothing into its Python.
+
+    Steps of pip outside of a virtual environment, on a system that marks its Python as externally managed.
+
+    Why: Debian 12, Ubuntu 23.04 and later leave it to apt: pip stops with "externally-managed-environment".
+    Fix: Install into a virtual environment (python3 -m venv /opt/venv), or add --break-system-packages.
+    Sources:
+        - https://peps.python.org/pep-0668/
+        - https://www.debian.org/releases/bookworm/amd64/release-notes/ch-information.en.html
+    """
+
+
 class DoubleCuda(FileRule):
     """CUDA is in the image twice.
 
@@ -309,7 +322,8 @@ class WishUnsatisfiable(FileRule):
 
 
 RULES: Final[Mapping[str, type[Rule]]] = family(
-    BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, DoubleCuda,
+    BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, PythonExternallyManaged,
+    DoubleCuda,
     DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist, NightlyUnpinned,
     RequirementUnreadable, PinMissing, GpuQueryAtBuild, DevicesHardcoded, AptKeyDeprecated, ContainerRuntimeInImage,
     RootUser, RequiredMissing, WishUnsatisfiable,

@@ -34,15 +34,10 @@ def undeclared(scene: Scene) -> Iterator[Finding]:
                 continue
             what = "has no build" if only else "becomes the CPU build"
             level: Severity = "error" if only else "warning"
-            yield finding(
-                "accidental-cpu-wheel",
-                scene,
-                request.line,
-                f"{request.text} {what}: no [system-requirements] says which CUDA the driver serves.",
-                severity=level,
-                confidence="likely",
-                fix=f'Add cuda = "12.0" under [{"tool.pixi." * (scene.ask.kind != "pixi")}system-requirements].',
-            )
+            detail = f"{request.text} {what}: no [system-requirements] says which CUDA the driver serves."
+            fix = f'Add cuda = "12.0" under [{"tool.pixi." * (scene.ask.kind != "pixi")}system-requirements].'
+            code, line = "accidental-cpu-wheel", request.line
+            yield finding(code, scene, line, detail, severity=level, confidence="likely", fix=fix)
             return
 
 

@@ -9,12 +9,12 @@ import compat.lint.origins as origins
 import compat.lint.vendors as vendors
 from compat import versions
 from compat.findings import Evidence
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_request, seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
 
@@ -64,29 +64,16 @@ def _index_missing(item: Taken, scene: Scene) -> Finding:
     url, option = index_of(item, scene)
     named = ", ".join(place.url for place in item.origins if place.url)
     lacks = f"nor at {named}" if named else "and no other is named"
-    return finding(
-        "index-missing",
-        scene,
-        item.request.line,
-        f"{item.request.text} is not on the default index, {lacks}.",
-        severity="error",
-        fix=f"Add {option} {url}" if url else "",
-        evidence=(seen(item, scene),),
-    )
+    detail = f"{item.request.text} is not on the default index, {lacks}."
+    return of_request("index-missing", item, scene, detail, fix=f"Add {option} {url}" if url else "")
 
 
 def _foreign(item: Taken, scene: Scene) -> Finding:
     """A framework that is looked for on another framework's index alone."""
     where = ", ".join(place.url for place in item.origins)
-    return finding(
-        "index-missing",
-        scene,
-        item.request.line,
-        f"{item.request.text} is not at {where}, and no other index is named.",
-        severity="error",
-        fix="Install what that index has by itself: --index-url replaces the default index for all else too.",
-        evidence=(seen(item, scene),),
-    )
+    detail = f"{item.request.text} is not at {where}, and no other index is named."
+    fix = "Install what that index has by itself: --index-url replaces the default index for all else too."
+    return of_request("index-missing", item, scene, detail, fix=fix)
 
 
 def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
@@ -94,16 +81,8 @@ def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
     build = item.outcome.build
     assert build is not None
     where = ", ".join(place.url or "the default index" for place in item.origins)
-    return finding(
-        "index-missing",
-        scene,
-        item.request.line,
-        f"{item.request.text} pins a build that is not at {where}.",
-        severity="error",
-        fix=f"Add --find-links {scene.matrix.index_url(build)}",
-        evidence=(seen(item, scene),),
-        sources=(scene.matrix.cite(build),),
-    )
+    detail, fix = f"{item.request.text} pins a build that is not at {where}.", scene.matrix.index_url(build)
+    return of_request("index-missing", item, scene, detail, fix=f"Add --find-links {fix}", rows=(build,))
 
 
 def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
@@ -124,17 +103,12 @@ def _no_version(item: Taken, scene: Scene) -> Finding:
     newer = item.outcome.why == "newer"
     package = scene.matrix.package(item.request.name)
     unsure = newer or (package is not None and package.kind != "framework" and "+" in item.request.exact)
-    return finding(
-        "version-does-not-exist",
-        scene,
-        item.request.line,
-        f"No build of {item.request.text} is published at {where}"
-        + (", or it is newer than this matrix." if newer else "."),
-        severity="warning" if unsure else "error",  # not every variant of every companion is listed
-        fix=f"Newest there: {', '.join(near)}." if near else "",
-        evidence=(seen(item, scene),),
-        confidence="likely",
-    )
+    detail = f"No build of {item.request.text} is published at {where}"
+    level: Severity = "warning" if unsure else "error"  # not every variant of every companion is listed
+    return of_request(
+        "version-does-not-exist", item, scene, detail + (", or it is newer than this matrix." if newer else "."),
+        severity=level, fix=f"Newest there: {', '.join(near)}." if near else "", confidence="likely",
+    )  # fmt: skip
 
 
 def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
@@ -148,14 +122,9 @@ def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
 
 def _wrong_tag(item: Taken, built_for: str, pythons: list[str], scene: Scene) -> Finding:
     """A wheel named by address whose tag is for another Python."""
-    return finding(
-        "python-unsupported",
-        scene,
-        item.request.line,
-        f"{item.request.url.rpartition('/')[2]} is for Python {built_for}, and here is {' or '.join(pythons)}.",
-        severity="error",
-        evidence=(seen(item, scene),),
-    )
+    wheel = item.request.url.rpartition("/")[2]
+    detail = f"{wheel} is for Python {built_for}, and here is {' or '.join(pythons)}."
+    return of_request("python-unsupported", item, scene, detail)
 
 
 def _not_installable(item: Taken, scene: Scene) -> Finding:
@@ -168,30 +137,35 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
         if fails or base is None
         else f"{item.request.text} has wheels for glibc {build.glibc} and later; {base.reference} has {scene.glibc}."
     )
-    return finding(
-        "version-does-not-exist" if fails else "glibc-too-old",
-        scene,
-        item.request.line,
-        detail,
-        severity="error",
-        evidence=(seen(item, scene),),
-        sources=(scene.matrix.cite(build),),
-    )
+    return of_request("version-does-not-exist" if fails else "glibc-too-old", item, scene, detail, rows=(build,))
 
 
 def _notice(item: Taken, scene: Scene) -> Finding:
     """A name under which the index has a notice alone."""
     package = scene.matrix.package(item.request.name)
     assert package is not None
-    return finding(
-        "version-does-not-exist",
-        scene,
-        item.request.line,
-        f"{item.request.text} is a notice on the default index that stops the install.",
-        severity="error",
-        fix=f"Ask for {package.name}{item.request.spec}.",
-        evidence=(seen(item, scene),),
-    )
+    detail = f"{item.request.text} is a notice on the default index that stops the install."
+    fix = f"Ask for {package.name}{item.request.spec}."
+    return of_request("version-does-not-exist", item, scene, detail, fix=fix)
+
+
+def nowhere(scene: Scene) -> Iterator[Finding]:
+    """index-missing, version-does-not-exist: names that the default index has not, but a page or conda has."""
+    pages = {name: row for row in scene.matrix.table("indexes") for name in row.only}
+    conda = {row.name for row in scene.matrix.table("conda") if scene.matrix.package(row.name) is None}
+    for item in scene.own:
+        request, named = item.request, any(place.url for place in item.origins)
+        if request.url or request.marker or item.step.branch or named:
+            continue
+        if page := pages.get(request.name):
+            what, fix = f"{request.text} is on a page of its own, and on no index", f"Add --find-links {page.url}"
+            code = "index-missing"
+        elif request.name in conda:
+            what, fix = f"{request.text} is a package of conda, and on no index of pip", "Leave it to conda."
+            code = "version-does-not-exist"
+        else:
+            continue
+        yield of_request(code, item, scene, f"{what}: the install stops.", fix=fix)
 
 
 def refused(scene: Scene) -> Iterator[Finding]:
@@ -238,11 +212,8 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
         loose = not _LOCAL_CUDA.search(item.request.spec)
         if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
             continue
-        if (
-            item.outcome.origin in extra
-            or not _offers(item, extra, scene)
-            or item.build.runtime in _runtimes(item, extra, scene)
-        ):
+        meant = _runtimes(item, extra, scene)  # none where the extra places are not about this package at all
+        if item.outcome.origin in extra or not meant or item.build.runtime in meant:
             continue
         variants = ", ".join(place.variant for place in extra)
         never = not any(has_match(item, place, scene) for place in extra)
@@ -250,17 +221,13 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
             continue  # what the index has of so new a release is not known
         other = {re.match(r"cu|rocm|xpu|", place.variant).group() for place in extra}  # type: ignore[union-attr]
         vendor = other <= {"rocm", "xpu"} and item.build.runtime.startswith("cuda")
-        yield finding(
-            "extra-index-shadowed",
-            scene,
-            item.request.line,
+        detail = (
             f"{item.request.text} resolves to the default index's {item.build.full_version} ({item.build.runtime}), "
-            f"not to a {variants} build" + (": that index has none that fits." if never else "."),
-            severity="error" if vendor or (never and item.request.spec) else "warning",
-            evidence=(seen(item, scene),),
-            fix=f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}.",
-            sources=(scene.matrix.cite(item.build),),
+            f"not to a {variants} build" + (": that index has none that fits." if never else ".")
         )
+        level: Severity = "error" if vendor or (never and item.request.spec) else "warning"
+        fix = f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}."
+        yield of_request("extra-index-shadowed", item, scene, detail, severity=level, fix=fix, rows=(item.build,))
 
 
 def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
@@ -271,11 +238,6 @@ def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     if not leaders or not known or item.build is None or max(known) >= versions.parsed(item.build.version):
         return False
     return any(place.has(row) and row.version == leaders[-1].version for row in leaders)
-
-
-def _offers(item: Taken, extra: list[origins.Origin], scene: Scene) -> bool:
-    """Whether the extra places are about this package at all (``numpy`` is on no GPU index by intent)."""
-    return any(place.has(build) for build in scene.rows(item.request.name) for place in extra)
 
 
 def _runtimes(item: Taken, extra: list[origins.Origin], scene: Scene) -> set[str]:
@@ -293,11 +255,6 @@ def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     )
 
 
-def seen(item: Taken, scene: Scene) -> Evidence:
-    """A request as evidence."""
-    return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
-
-
 _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "extra": _extra_elsewhere,
     "foreign": _foreign,
@@ -307,4 +264,4 @@ _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "notice": _notice,
 }
 
-RULES: Final = (refused, unmet, shadowed, vendors.wrong_vendor)
+RULES: Final = (refused, unmet, nowhere, shadowed, vendors.wrong_vendor)

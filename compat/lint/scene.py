@@ -157,9 +157,11 @@ class Scene:
         package = self.matrix.package(name)
         return [row for row in self.matrix.builds(package.name) if row.install_name == name] if package else []
 
-    def build_of(self, name: str) -> Taken | None:
-        """The last request for a package whose build is known."""
-        return next((item for item in self.builds if item.request.name == name), None)
+    def there(self, name: str, line: int) -> Taken | None:
+        """What is there of a package at a line, whatever a later step puts in its place."""
+        known = (*(old for old, _ in self.replaced), *self.env)
+        before = [item for item in known if item.request.name == name and item.request.line <= line]
+        return max(before, key=lambda item: item.request.line, default=None)
 
 
 # The runtime that a vendor's GPUs take; lint tells these two apart.

@@ -56,14 +56,9 @@ def queries(scene: Scene) -> Iterator[Finding]:
         if tool or script or runs or _REPORTER.fullmatch(command.words[0]):
             fails = (bool(tool) or "assert" in command.text) and not command.guarded and not command.branch
             what = "runs a program that wants" if runs else "asks for"
-            yield finding(
-                "gpu-query-at-build",
-                scene,
-                command.line,
-                f"`{command.text[:70]}` {what} a GPU while the image is built.",
-                severity="error" if fails else "warning",
-                confidence="possible" if runs else "certain",
-            )
+            detail = f"`{command.text[:70]}` {what} a GPU while the image is built."
+            level, sure = "error" if fails else "warning", "possible" if runs else "certain"
+            yield finding("gpu-query-at-build", scene, command.line, detail, severity=level, confidence=sure)  # type: ignore[arg-type]
 
 
 def host_software(scene: Scene) -> Iterator[Finding]:
@@ -99,13 +94,8 @@ def settings(scene: Scene) -> Iterator[Finding]:
     env, lines = scene.stage.env, scene.stage.env_lines
     for name in _DEVICES:
         if re.fullmatch(r"\d+(,\d+)*|GPU-[0-9a-f-]+", env.get(name, "")) and name in lines:
-            yield finding(
-                "devices-hardcoded",
-                scene,
-                lines[name],
-                f"{name}={env[name]} is fixed in the image.",
-                severity="warning",
-            )
+            detail = f"{name}={env[name]} is fixed in the image."
+            yield finding("devices-hardcoded", scene, lines[name], detail, severity="warning")
     broken = [*_cuda_home(scene), *_no_toolkit(scene)]
     if "/stubs" in env.get("LD_LIBRARY_PATH", "") and "LD_LIBRARY_PATH" in lines and not broken:
         detail = "LD_LIBRARY_PATH names a stubs folder: the stub libcuda hides the real driver."
@@ -141,13 +131,8 @@ def _cuda_home(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
         found = re.search(r"/cuda-(\d+\.\d+)", scene.stage.env.get(name, ""))
-        if (
-            found
-            and base
-            and base.cuda
-            and not versions.same_series(found[1], base.cuda)
-            and name in scene.stage.env_lines
-        ):
+        known = found and base and base.cuda and name in scene.stage.env_lines
+        if known and found and base and not versions.same_series(found[1], base.cuda):
             detail = f"{name} names CUDA {found[1]}, and {base.reference} has {base.cuda}."
             yield finding("cuda-home-broken", scene, scene.stage.env_lines[name], detail, severity="warning")
 
@@ -208,15 +193,10 @@ def _generic(item: Taken) -> str:
 
 def root_user(scene: Scene) -> Iterator[Finding]:
     """root-user: the final stage runs as root."""
-    if (
-        scene.ask.kind == "dockerfile"
-        and scene.final
-        and scene.base
-        and (scene.stage.user or "root").partition(":")[0] in {"root", "0"}
-    ):
-        yield finding(
-            "root-user", scene, scene.stage.line, "No USER is set: the container runs as root.", severity="info"
-        )
+    root = (scene.stage.user or "root").partition(":")[0] in {"root", "0"}
+    if root and scene.ask.kind == "dockerfile" and scene.final and scene.base:
+        detail = "No USER is set: the container runs as root."
+        yield finding("root-user", scene, scene.stage.line, detail, severity="info")
 
 
 def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
@@ -237,13 +217,12 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
             if service.env.get(name, "") not in {"", "0"} and "$" not in service.env[name]:
                 line = service.env_lines.get(name, service.line)
                 yield _of_service(ask, code, line, f"{service.name} sets {name}={service.env[name]}: {why}.")
+        if service.withdrawn:
+            detail = f"{service.name} asks for {service.withdrawn}, which no cluster since Kubernetes 1.11 offers."
+            yield _of_service(ask, "k8s-no-gpu-resource", service.resource_line, detail, severity="error")
         tag = service.image.rpartition(":")[2] if ":" in service.image.rpartition("/")[2] else ""
-        if (
-            service.image
-            and "@" not in service.image
-            and "$" not in service.image
-            and (not tag or tag.startswith("latest") or tag.endswith("latest"))
-        ):
+        moves = not tag or tag.startswith("latest") or tag.endswith("latest")
+        if service.image and moves and not {"@", "$"} & {*service.image}:
             yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.", severity="info")
 
 

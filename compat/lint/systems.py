@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 from compat import versions
-from compat.findings import Evidence
-from compat.lint.finding import finding
+from compat.lint.finding import of_base
 from compat.lint.scene import brings_pythons
 
 if TYPE_CHECKING:
@@ -29,6 +28,14 @@ _FORMER: Final = re.compile(r"(?:^|/)python3(?:\.(\d{1,2}))?$")
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
 _UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
+# What puts another Python in the place of the system's, or lifts the mark of this one.
+_UNMANAGED: Final = re.compile(
+    r"venv|virtualenv|pipx|get-pip|deadsnakes|break.system.packages|EXTERNALLY-MANAGED|python3\.\d+|pip\.conf",
+    re.IGNORECASE,
+)
+_LISTS: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:\S+ )*?install ")  # names of packages run nothing
+_OF_SYSTEM: Final = re.compile(r"(?:python3? -m )?pip3? install (?!.*--(?:target|prefix|root|dry-run)\b|-t )")
+
 
 def key_rotated(scene: Scene) -> Iterator[Finding]:
     """base-apt-key-rotated: a framework image of before the new key, whose lists a step reads as they are."""
@@ -38,16 +45,10 @@ def key_rotated(scene: Scene) -> Iterator[Finding]:
     name, version = next(iter(base.installed.items()))
     day = _published(name, version, scene.matrix)
     if day and day < _NEW_KEY:
-        yield finding(
-            "base-apt-key-rotated",
-            scene,
-            command.line,
-            f"{base.reference} is from before NVIDIA's new apt key ({_NEW_KEY}): `{command.text[:40]}` stops with "
-            "NO_PUBKEY A4B469963BF863CC.",
-            severity="error",
-            confidence="likely",
-            fix="Before it: RUN rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list",
-        )
+        stops = f"`{command.text[:40]}` stops with NO_PUBKEY A4B469963BF863CC"
+        detail = f"{base.reference} is from before NVIDIA's new apt key ({_NEW_KEY}): {stops}."
+        fix = "Before it: RUN rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list"
+        yield of_base("base-apt-key-rotated", scene, command.line, detail, confidence="likely", fix=fix)
 
 
 def _published(name: str, version: str, matrix: Matrix) -> str:
@@ -92,17 +93,9 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
             return
         installs = _UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
         if command.build and installs and not command.guarded and not command.branch:
-            yield finding(
-                "base-tag-eol",
-                scene,
-                command.line,
-                f"The packages of {row.os} left the mirrors that {base.reference} names on {row.moved}: "
-                f"`{command.text[:40]}` fails.",
-                severity="error",
-                fix="Take a base whose system is supported.",
-                evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-                sources=(scene.matrix.cite(row),),
-            )
+            fix, when = "Take a base whose system is supported.", f"{base.reference} names on {row.moved}"
+            detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
+            yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
             return
 
 
@@ -114,22 +107,11 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
         named = _FORMER.search(command.words[0])
         minor = (named[1] or _own_minor(scene)) if named else ""
         stops = command.build and not command.guarded and not command.branch
-        if (
-            minor
-            and int(minor) < _OLDEST
-            and stops
-            and "get-pip.py" in piped + command.text
-            and not _of_old_python(scene)
-        ):
-            yield finding(
-                "python-unsupported",
-                scene,
-                command.line,
-                f"get-pip.py of today needs Python 3.{_OLDEST}, and Python 3.{minor} runs it: the step stops.",
-                severity="error",
-                confidence="likely",
-                fix=f"Take https://bootstrap.pypa.io/pip/3.{minor}/get-pip.py.",
-            )
+        old = bool(minor) and int(minor) < _OLDEST and "get-pip.py" in piped + command.text
+        if old and stops and not _of_old_python(scene):
+            detail = f"get-pip.py of today needs Python 3.{_OLDEST}, and Python 3.{minor} runs it: the step stops."
+            fix = f"Take https://bootstrap.pypa.io/pip/3.{minor}/get-pip.py."
+            yield of_base("python-unsupported", scene, command.line, detail, confidence="likely", fix=fix)
 
 
 def _own_minor(scene: Scene) -> str:
@@ -146,4 +128,25 @@ def _of_old_python(scene: Scene) -> bool:
     return not addresses or any("/pip/" in address or "bootstrap.pypa.io" not in address for address in addresses)
 
 
-RULES: Final = (key_rotated, mirrors_moved, installer_too_new)
+def managed(scene: Scene) -> Iterator[Finding]:
+    """python-externally-managed: pip of a system that leaves its Python to its own package manager.
+
+    Source: PEP 668; pip documentation, "pip install" (``--break-system-packages``; ``--target``, ``--prefix`` and
+    ``--root`` install elsewhere).
+    """
+    base = scene.base
+    row = scene.matrix.system(bases.long_os(base.os)) if base and base.os and not base.python else None
+    steps = (one.text for one in scene.commands if not _LISTS.match(one.text))
+    texts = (*steps, *scene.stage.env.values(), *scene.stage.env)
+    if base is None or row is None or not row.managed or scene.conda or any(part.copies for part in scene.chain):
+        return
+    if brings_pythons(scene.commands) or any(map(_UNMANAGED.search, texts)):
+        return
+    for command in scene.stage.commands:
+        if command.build and _OF_SYSTEM.match(command.text) and not command.guarded and not command.branch:
+            detail = f"`{command.text[:60]}`: pip of {row.os} refuses to install into the system's own Python."
+            yield of_base("python-externally-managed", scene, command.line, detail, rows=(row,))
+            return
+
+
+RULES: Final = (key_rotated, mirrors_moved, installer_too_new, managed)

@@ -290,10 +290,13 @@ def parts_of(request: Request, build: Build | None, matrix: Matrix) -> tuple[Par
     """The builds that a request may get: the one that is known, else those of its release; none without a version."""
     version = build.full_version if build else request.exact
     rows = builds.release(matrix, request.name, version) if version else ()
+    if not rows:  # a variant of its own release number: PaddlePaddle's post releases
+        alike = (one for one in matrix.builds(request.name) if one.full_version == version)
+        rows = tuple(builds.part(matrix, one, one.package) for one in alike)
     if build is None:
         return rows
-    alike = builds.carried(matrix, build)
-    known = tuple(one for one in rows if one.build in alike)
+    carried = builds.carried(matrix, build)
+    known = tuple(one for one in rows if one.build in carried)
     return known or (builds.part(matrix, build, build.package),)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from compat.errors import InputError
+from compat.errors import InputError, UnknownKindError
 from compat.sources import requirements
 from compat.sources.values import Ask, Stage
 
@@ -41,7 +41,8 @@ def read(text: str, file: str) -> Ask:
     """What the file ``file`` with content ``text`` asks for.
 
     Raises:
-        InputError: if its kind cannot be told, or it is not what its name says.
+        UnknownKindError: if its kind cannot be told.
+        InputError: if it is not what its name says.
     """
     from compat.sources import (
         compose,
@@ -95,7 +96,7 @@ def kind_of(text: str, file: str) -> Kind:
     """The kind of a file.
 
     Raises:
-        InputError: if neither name nor content tells.
+        UnknownKindError: if neither name nor content tells.
     """
     name = PurePath(file).name.lower()
     if name in _LOCKS or (name.startswith("pylock.") and name.endswith(".toml")):
@@ -108,13 +109,19 @@ def kind_of(text: str, file: str) -> Kind:
         return _yaml_kind(text, file)
     if "dockerfile" in name or "containerfile" in name or re.search(r"(?m)^FROM\s+\S+", text):
         return "dockerfile"
-    if name.endswith((".txt", ".in", ".pip")) or re.search(r"(?m)^[A-Za-z][\w.-]*\s*([=<>~!]=|$)", text):
+    if name.endswith((".txt", ".in", ".pip")) or _lists(text):
         return "requirements"
-    raise InputError(
+    raise UnknownKindError(
         "what kind of file this is cannot be told",
         where=file,
         expected="Dockerfile, requirements, devcontainer, YAML, TOML or a lock",
     )
+
+
+def _lists(text: str) -> bool:
+    """Whether a text lists requirements, and is not prose in which a line looks like one."""
+    install, unread = requirements.from_text(text)
+    return len(install.requests) > len(unread)
 
 
 def _yaml_kind(text: str, file: str) -> Kind:

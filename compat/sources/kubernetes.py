@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Resources of device plug-ins, and whose GPUs they give.
 _RESOURCE: Final = re.compile(r"(nvidia|amd)\.com/(?:gpu|mig-.*)(?:\.shared)?")
+# The resource of before device plug-ins (Kubernetes 1.11, change log: "accelerators" feature removed).
+_WITHDRAWN: Final = "alpha.kubernetes.io/nvidia-gpu"
 _PRODUCTS: Final = frozenset(
     ["nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "amd.com/gpu.product-name", "accelerator"]
 )
@@ -73,9 +75,13 @@ def _gpu(label: str) -> str:
 
 def _vendor(container: Located) -> str:
     """Whose GPUs a container asks for; empty if none."""
-    resources = container.get("resources")
-    keys = [*resources.get("limits").table(), *resources.get("requests").table()]
-    return next((found[1] for key in keys if (found := _RESOURCE.fullmatch(key))), "")
+    return next((found[1] for key in _resources(container) if (found := _RESOURCE.fullmatch(key))), "")
+
+
+def _resources(container: Located) -> dict[str, Located]:
+    """The resources that a container asks for."""
+    asked = container.get("resources")
+    return {**asked.get("requests").table(), **asked.get("limits").table()}
 
 
 def _stage(container: Located) -> Stage:
@@ -113,10 +119,13 @@ def _service(container: Located) -> Service:
     """The devices that a container's variables fix; the device plug-in numbers what it gives anew."""
     env = {key: item for key, item in _environment(container).items() if (key, item.text) != _FIRST}
     fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), container.line)
+    gone = _resources(container).get(_WITHDRAWN)
     return Service(
         name=container.get("name").text,
         env={key: item.text for key, item in env.items()},
         env_lines={key: item.line for key, item in env.items()},
         line=container.line,
         device_line=fixed,
+        withdrawn=_WITHDRAWN if gone else "",
+        resource_line=gone.line if gone else 0,
     )

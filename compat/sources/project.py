@@ -130,7 +130,11 @@ def _dependencies(section: dict[str, Any], finder: Finder) -> Iterator[tuple[Req
             continue
         entries = [{"version": wanted}] if isinstance(wanted, str) else rows(wanted)
         entries = [entry for entry in entries if _on_linux(entry)]
-        if len(entries) != 1 or {"url", "path", "git", "file"} & entries[0].keys():
+        if len(entries) != 1 or {"path", "git"} & entries[0].keys():
+            continue
+        if address := word(entries[0], "url") or word(entries[0], "file"):
+            wheel = requirements.request(address, line)
+            yield from [(wheel, "")] if wheel and "://" in address else ()
             continue
         if "source" in entries[0] and "version" not in entries[0]:
             continue  # it only says where a dependency of [project] comes from

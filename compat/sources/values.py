@@ -182,7 +182,8 @@ class Stage:
 class Service:
     """One service of a compose file: its image, the devices it asks for, its environment, and their lines.
 
-    ``gpu`` says whether it gets a GPU by any of Compose's ways but the runtime, of which ``devices`` are those fixed.
+    ``gpu`` says whether it gets a GPU by any of Compose's ways but the runtime, of which ``devices`` are those fixed;
+    ``withdrawn`` is a resource that a pod asks for and no cluster has any more, and ``resource_line`` its line.
     ``starts`` is what its container starts, as a stage has it.
     """
 
@@ -197,6 +198,8 @@ class Service:
     device_line: int = 0
     env_lines: Mapping[str, int] = field(default_factory=dict)
     starts: tuple[Command, ...] = ()
+    withdrawn: str = ""
+    resource_line: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ DEVEL = "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN apt-get install -y pytho
 AMD_JAXLIB = "https://repo.radeon.com/rocm/manylinux/rocm-rel-6.3/jaxlib-0.4.31-cp312-cp312-manylinux_2_28_x86_64.whl"
 
 BAD = [
+    ("python-externally-managed", "FROM debian:12\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.6.0\n"),
     ("base-python-missing", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN pip install torch==2.0.1\n"),
     ("base-python-missing", "FROM ubuntu:22.04\nRUN python3 -c 'print(1)'\n"),
     ("musl-libc", "FROM python:3.11-alpine\nRUN pip install tensorflow==2.15.0\n"),

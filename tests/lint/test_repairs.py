@@ -38,7 +38,7 @@ def fixed(folder, name, text):
         (
             "Dockerfile",
             "FROM python:3.10\nRUN pip install 'torch==1.13.1+cu117' torchvision==0.14.1+cu117\n",
-            f"FROM python:3.10\nRUN pip install 'torch==1.13.1+cu117' --extra-index-url {PYTORCH}/cu117 torchvision==0.14.1+cu117\n",
+            f"FROM python:3.10\nRUN pip install 'torch==1.13.1+cu117' numpy==1.* --extra-index-url {PYTORCH}/cu117 torchvision==0.14.1+cu117\n",
         ),
         (
             "Dockerfile",

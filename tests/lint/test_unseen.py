@@ -23,6 +23,10 @@ OLD_PYTHON = RUNTIME.replace("22.04", "20.04")
 STUBS = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"
 UV = "RUN curl -LsSf https://astral.sh/uv/install.sh | sh\nRUN uv venv /v && uv pip install torch==2.6.0\n"
 
+NOBLE = "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip python3-venv\n"
+TORCH = "FROM pytorch/pytorch:2.5.0-cuda11.8-cudnn9-devel\n"
+XPU = "https://download.pytorch.org/whl/xpu"
+
 # code, whether it is an error, the faulty form, the forms beside it
 PAIRS = {
     "pip's installer of today for a Python that it has left": (
@@ -283,6 +287,68 @@ PAIRS = {
         "version-does-not-exist", True, f"FROM python:3.10\nRUN pip install --pre torch -i {NIGHTLY}/cu117\n",
         [f"FROM python:3.10\nRUN pip install --pre torch -i {NIGHTLY}/cu130\n"],
     ),
+    "pip of a system that leaves its Python to apt": (
+        "python-externally-managed", True, NOBLE + "RUN pip3 install torch==2.6.0\n",
+        [
+            RUNTIME + "RUN pip3 install torch==2.6.0\n",
+            NOBLE + "RUN pip3 install --break-system-packages torch==2.6.0\n",
+            NOBLE + "ENV PIP_BREAK_SYSTEM_PACKAGES=1\nRUN pip3 install torch==2.6.0\n",
+            NOBLE + "RUN rm /usr/lib/python3.12/EXTERNALLY-MANAGED\nRUN pip3 install torch==2.6.0\n",
+            NOBLE + "RUN python3 -m venv /v\nENV PATH=/v/bin:$PATH\nRUN pip3 install torch==2.6.0\n",
+            NOBLE + "RUN pip3 install --target /srv/lib torch==2.6.0\n",
+            NOBLE + "RUN pip3 install torch==2.6.0 || true\n",
+            "FROM python:3.12-bookworm\nRUN pip install torch==2.6.0\n",
+        ],
+    ),
+    "an extension of which the build finds no torch": (
+        "build-tools-missing", True, "FROM python:3.11\nRUN pip install -U pip && pip install torch==2.6.0 flash-attn\n",
+        [
+            "FROM python:3.11\nRUN pip install torch==2.6.0 flash-attn\n",  # the image's own pip builds it in place
+            "FROM python:3.11\nRUN pip install -U pip torch==2.6.0\nRUN pip install --no-build-isolation flash-attn\n",
+            "FROM python:3.11\nRUN pip install -U pip\nRUN pip install torch==2.6.0 xformers\n",
+        ],
+    ),
+    "an extension that was compiled before its torch was replaced": (
+        "toolkit-mismatch-extension", True, TORCH + "RUN pip install torch==2.9.1\nRUN git clone x && python setup.py install\n",
+        [TORCH + "RUN git clone x && python setup.py install\nRUN pip install -U torch==2.9.1\n"],
+    ),
+    "an extra that an older release still has": (
+        "accidental-cpu-wheel", True, "FROM nvcr.io/nvidia/jax:24.05-py3\nRUN pip install -U 'jax[cuda11_cudnn82]'\n",
+        ["FROM nvcr.io/nvidia/jax:21.99-py3\nRUN pip install -U 'jax[cuda11_cudnn82]'\n"],
+    ),
+    "a build for Intel's GPUs without Level Zero": (
+        "intel-no-compute-runtime", True, f"FROM python:3.11\nRUN pip install torch==2.6.0 -i {XPU}\n",
+        [
+            f"FROM python:3.11\nRUN apt-get install -y libze1 libze-intel-gpu1\nRUN pip install torch==2.6.0 -i {XPU}\n",
+            f"FROM intel/oneapi-runtime:2025.3.1\nRUN pip install torch==2.6.0 -i {XPU}\n",
+            "FROM python:3.11\nRUN pip install torch==2.6.0 -i https://download.pytorch.org/whl/cpu\n",
+        ],
+    ),
+    "a package that is on its own page alone": (
+        "index-missing", True, "FROM python:3.9\nRUN pip install torch==1.10.2 detectron2\n",
+        [
+            ("FROM python:3.9\nRUN pip install torch==1.10.2\nRUN pip install detectron2 -f "
+            "https://dl.fbaipublicfiles.com/detectron2/wheels/cu102/torch1.10/index.html\n"),
+            "FROM python:3.9\nRUN pip install git+https://github.com/facebookresearch/detectron2\n",
+        ],
+    ),
+    "a package of conda asked of pip": (
+        "version-does-not-exist", True, "FROM python:3.9\nRUN pip install torch==1.10.2 cudatoolkit==11.3\n",
+        ["FROM continuumio/miniconda3\nRUN conda install -c conda-forge cudatoolkit==11.3\n"],
+    ),
+    "a NumPy that a companion brings": (
+        "numpy-abi-mismatch", False, "FROM python:3.9\nRUN pip install torch==2.0.1 torchvision==0.15.2\n",
+        [
+            "FROM python:3.9\nRUN pip install torch==2.0.1\n",  # whose metadata does not name it
+            "FROM python:3.9\nRUN pip install torch==2.0.1 torchvision==0.15.2 'numpy<2'\n",
+            "FROM python:3.8\nRUN pip install torch==2.0.1 torchvision==0.15.2\n",
+        ],
+    ),
+    "a local version that no row lists": (
+        "framework-build-tag-mismatch", True,
+        f"FROM python:3.9\nRUN pip install torch==1.10.1+cu113 torchvision==0.11.2+cu102 {LINKS}\n",
+        [f"FROM python:3.9\nRUN pip install torch==1.10.1+cu113 torchaudio==0.10.1+cu113 {LINKS}\n"],
+    ),
     "uv's installer is no compiler": (
         "double-cuda", False, "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n" + UV,
         ["FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN ./install.sh\n" + UV],
@@ -324,3 +390,45 @@ def test_a_dockerfile_reads_the_requirements_of_its_context(tmp_path, monkeypatc
     assert {one.code for one in lint(ask_of("docker/Dockerfile"), MATRIX).findings} >= {"index-missing"}
     monkeypatch.chdir(tmp_path / "docker")
     assert not {one.code for one in lint(ask_of("Dockerfile"), MATRIX).findings} & {"index-missing"}
+
+
+OTHERS = {
+    "a resource that clusters have no more": (
+        "k8s-no-gpu-resource", "pod.yaml",
+        ("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: a\n      image: python:3.12\n      resources:\n"
+        "        limits:\n          {}: 1\n"),
+        "alpha.kubernetes.io/nvidia-gpu", "nvidia.com/gpu",
+    ),
+    "a batch script without a toolkit": (
+        "library-missing", "job.sh",
+        "#!/bin/sh\n#SBATCH --gres=gpu:1\nmodule load {}\npip install tensorflow==2.10.0 'numpy<2'\n",
+        "python/3.10", "python/3.10 cuda/11.2 cudnn/8.1",
+    ),
+    "PyTorch's conda builds and MKL": (
+        "framework-pair-mismatch", "environment.yml",
+        "channels: [pytorch, conda-forge]\ndependencies: [python=3.10, pytorch=1.12.1{}]\n", "", ", mkl=2024.0",
+    ),
+    "the same of the channel defaults": (
+        "framework-pair-mismatch", "environment.yml",
+        "channels: [pytorch, {}]\ndependencies: [python=3.10, pytorch=1.12.1]\n", "conda-forge", "defaults",
+    ),
+    "an address in Poetry's table": (
+        "python-unsupported", "pyproject.toml",
+        ('[tool.poetry.dependencies]\npython = "{}"\ntorch = {{url = "https://download.pytorch.org/whl/cu111/'
+        'torch-1.9.0%2Bcu111-cp37-cp37m-linux_x86_64.whl"}}\n'),
+        "3.8", "3.7",
+    ),
+    "a list that needs torch to be built": (
+        "build-tools-missing", "requirements.txt", "torch==2.6.0\n{}\n", "flash-attn==2.7.4.post1", "xformers==0.0.29",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_fault_of_another_kind_of_file_is_told_and_the_form_beside_it_passes(name):
+    code, file, text, faulty, sound = OTHERS[name]
+    told = [
+        {one.code for one in lint(sources.read(text.format(word), file), MATRIX).findings} for word in (faulty, sound)
+    ]
+    assert code in told[0]
+    assert code not in told[1]

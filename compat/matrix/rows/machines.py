@@ -90,6 +90,7 @@ class System(Row):
         image: plain base image, ``ubuntu:22.04``.
         eol: end of standard support.
         moved: day from which its packages are no longer on the mirrors that its images name.
+        managed: whether its Python is marked as externally managed (PEP 668), which pip heeds.
     """
 
     os: str
@@ -103,6 +104,7 @@ class System(Row):
     image: str = ""
     eol: str = ""
     moved: str = ""
+    managed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

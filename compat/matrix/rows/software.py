@@ -63,7 +63,7 @@ class Application(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conda(Row):
-    """A conda package that has an end, or that one maker's channels alone have (table ``conda``).
+    """A conda package that has an end, or that one maker's channels or conda alone have (table ``conda``).
 
     Attributes:
         name: package name, ``pytorch-cuda``.
@@ -103,6 +103,7 @@ class Index(Row):
     """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
 
     Attributes:
+        only: packages that are on no other index.
         links: whether the address is a page of links (``pip --find-links``) rather than a simple index.
         boards: whether its wheels are for Jetson boards; the same CUDA elsewhere means a server's.
         apart: whether it holds no framework, nor what follows one release by release, whatever else it holds.
@@ -111,6 +112,7 @@ class Index(Row):
 
     name: str
     url: str
+    only: tuple[str, ...] = ()
     links: bool = False
     boards: bool = False
     apart: bool = False
