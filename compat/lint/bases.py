@@ -207,7 +207,7 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
         return {"kind": "cuda", "python": "unknown", "flavour": "devel", "installed": {framework: ""}}
     if re.fullmatch(r"nvcr\.io/nvidia/(tensorrt|tritonserver|mxnet)", repository):
         return {"kind": "cuda", "python": "unknown", "flavour": "devel", "cudnn": "yes"}
-    if found := re.match(r"([\d.]+)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
+    if found := re.match(r"([\d.]+(?:rc\d+)?)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
         return {"kind": "cuda", "python": "unknown", "installed": {"tensorflow": found[1]}}
     if found := _TORCH_TAG.search(tag) if repository.rpartition("/")[2] == "pytorch" else None:
         said = found.groupdict()

@@ -174,8 +174,8 @@ def refused(scene: Scene) -> Iterator[Finding]:
         prose = [text for _, text in step.refused if not re.match(r"[\w.\[\]-]+\s*[=<>~!]", text)]
         if step.manager not in {"pip", "uv"} or len(step.requests) + len(step.refused) <= 3 * len(prose):
             continue
-        if any(re.search(r"^[\w.-]+=[^=\s]+=[^=\s]+$", text) for _, text in step.refused):
-            continue  # what `conda list --export` writes
+        if any(re.search(r"^(?:python=[\d.]+|[\w.-]+=[^=\s]+=[^=\s]+)$", text) for _, text in step.refused):
+            continue  # a list for `conda create --file`, as `conda list --export` writes it
         for line, text in step.refused:
             yield finding(
                 "requirement-unreadable", scene, line, f"`{text[:80]}` is no requirement: the install stops.",

@@ -55,6 +55,7 @@ def _published(name: str, version: str, matrix: Matrix) -> str:
     """The day of a framework's release; of one from before the matrix, that of the oldest there, which came later."""
     rows = [row for row in matrix.builds(name) if row.date]
     oldest = min(rows, key=lambda row: versions.parsed(row.version), default=None)
+    version = version.partition("rc")[0]  # a candidate came before its release
     days = [row.date for row in rows if row.version == version]
     before = oldest and versions.is_release(version) and versions.parsed(version) < versions.parsed(oldest.version)
     return min(days) if days else oldest.date if oldest and before else ""

@@ -291,8 +291,9 @@ def parts_of(request: Request, build: Build | None, matrix: Matrix) -> tuple[Par
     version = build.full_version if build else request.exact
     rows = builds.release(matrix, request.name, version) if version else ()
     if not rows:  # a variant of its own release number: PaddlePaddle's post releases
-        alike = (one for one in matrix.builds(request.name) if one.full_version == version)
-        rows = tuple(builds.part(matrix, one, one.package) for one in alike)
+        package = matrix.package(request.name)
+        every = matrix.builds(package.name) if package and version else ()
+        rows = tuple(builds.part(matrix, one, one.package) for one in every if one.full_version == version)
     if build is None:
         return rows
     carried = builds.carried(matrix, build)

@@ -61,7 +61,7 @@ def fixed(folder, name, text):
         (
             "requirements.txt",
             "torch==1.13.1+cu117\npaddlepaddle-gpu==2.4.2.post117\n",
-            f"--find-links {PADDLE}\n--extra-index-url {PYTORCH}/cu117\ntorch==1.13.1+cu117\npaddlepaddle-gpu==2.4.2.post117\n",
+            f"numpy<2\n--find-links {PADDLE}\n--extra-index-url {PYTORCH}/cu117\ntorch==1.13.1+cu117\npaddlepaddle-gpu==2.4.2.post117\n",
         ),
         (
             "requirements.txt",

@@ -287,6 +287,10 @@ PAIRS = {
         "version-does-not-exist", True, f"FROM python:3.10\nRUN pip install --pre torch -i {NIGHTLY}/cu117\n",
         [f"FROM python:3.10\nRUN pip install --pre torch -i {NIGHTLY}/cu130\n"],
     ),
+    "an image of a candidate of an old release": (
+        "base-apt-key-rotated", True, "FROM tensorflow/tensorflow:2.3.0rc1-gpu-jupyter\nRUN apt-get update\n",
+        ["FROM tensorflow/tensorflow:2.14.0rc1-gpu-jupyter\nRUN apt-get update\n"],
+    ),
     "pip of a system that leaves its Python to apt": (
         "python-externally-managed", True, NOBLE + "RUN pip3 install torch==2.6.0\n",
         [
@@ -422,6 +426,11 @@ OTHERS = {
         "build-tools-missing", "requirements.txt", "torch==2.6.0\n{}\n", "flash-attn==2.7.4.post1", "xformers==0.0.29",
     ),
 }  # fmt: skip
+
+
+def test_a_list_for_conda_is_no_faulty_list_of_pip():
+    text = "# conda create --file\npython=3.8.18\npytorch=2.0.1\npytorch-cuda=11.8\ntorchvision=0.15.2\n"
+    assert not [one for one in lint(sources.read(text, "spec.txt"), MATRIX).findings if one.severity == "error"]
 
 
 @pytest.mark.parametrize("name", OTHERS)
