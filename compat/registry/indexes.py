@@ -32,7 +32,7 @@ def wheel(name: str, version: str, *, index: str = "", tag: str = "manylinux", a
         name: distribution name.
         version: exact version; a local tag (``+cu128``) counts where it is given.
         index: address of the index; the configured one if empty.
-        tag: word that the platform tag holds; pure wheels fit any.
+        tag: word that the platform tag holds; a wheel named for any platform counts where none has it.
         arch: architecture that the platform tag ends with.
 
     Raises:
@@ -43,7 +43,7 @@ def wheel(name: str, version: str, *, index: str = "", tag: str = "manylinux", a
     found = [url for url, _ in _links(page) if _fits(url, version, tag, arch)]
     if not found:
         raise InputError(f"no wheel of {name} {version} for {arch}", where=page, hint="its versions are on the page")
-    return found[-1]
+    return max(reversed(found), key=lambda url: not urlsplit(url).path.endswith("-any.whl"))
 
 
 def files(name: str, *, index: str = "") -> tuple[str, ...]:

@@ -15,6 +15,8 @@ FILES = [
     "thing-1.0-cp311-cp311-win_amd64.whl",
     "thing-2.0%2Bcu128-cp311-cp311-manylinux_2_28_x86_64.whl",
     "thing-3.0-py3-none-any.whl",
+    "thing-4.0-cp311-cp311-manylinux1_x86_64.whl",
+    "thing-4.0-cp311-none-any.whl",
     "thing-1.0.tar.gz",
     "not a wheel.whl",
 ]
@@ -77,6 +79,7 @@ def server():
         ("2.0+cu128", "x86_64", "x86_64.whl"),
         ("2.0", "x86_64", "x86_64.whl"),
         ("3.0", "x86_64", "any.whl"),
+        ("4.0", "x86_64", "manylinux1_x86_64.whl"),
     ],
 )
 def test_the_wheel_for_the_platform_is_found(server, form, version, arch, end):
