@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-BAD = "torch==2.1.0\ntorchvision==0.20.0\n"
+BAD = "torch==2.1.0\ntorchvision==0.20.0\nnumpy<2\n"
 
 
 @pytest.fixture
