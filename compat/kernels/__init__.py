@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from compat.kernels.package import Kernels, build_kernels, inspect_package
 from compat.kernels.places import inspect, inspect_file
-from compat.kernels.symbols import lacking_symbols
 from compat.kernels.values import SCHEMA, Code, Inspection, dump
 from compat.kernels.verdict import Verdict, judge
 
@@ -25,5 +24,4 @@ __all__ = [
     "inspect_file",
     "inspect_package",
     "judge",
-    "lacking_symbols",
 ]

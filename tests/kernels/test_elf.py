@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.errors import CannotCheckError
-from compat.kernels import contents, elf, lacking_symbols, linkage, symbols
+from compat.kernels import contents, elf, linkage, symbols
 from compat.kernels.window import CutShortError, Window
 
 KINDS = [(bits, endian) for bits in (32, 64) for endian in "<>"]
@@ -177,32 +176,6 @@ def test_an_extension_tells_its_abi_and_torch_itself_is_not_asked(make):
         None,
     ]
     assert next(contents.read(make.window(make.elf(symbols=[(OLD_ABI, False)])), "_C.so")).cxx11_abi is None
-
-
-GONE = "_ZN3c106ivalue14ConstantString6createENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
-
-
-def test_symbols_that_a_torch_lacks(make, tmp_path):
-    (tmp_path / "torch" / "lib").mkdir(parents=True)
-    extension = tmp_path / "_C.so"
-    extension.write_bytes(
-        make.elf(symbols=[(GONE, False), (NEW_ABI, False), ("malloc", False), ("_ZN3c104mineEv", True)])
-    )
-    for name, symbol in (("libc10.so", NEW_ABI), ("libtorch_cpu.so", "_ZN2at5emptyEv")):
-        (tmp_path / "torch" / "lib" / name).write_bytes(make.elf(symbols=[(symbol, True)]))
-    assert lacking_symbols(extension, tmp_path / "torch") == (GONE,)
-    (tmp_path / "torch" / "lib" / "libtorch_cuda.so").write_bytes(make.elf(symbols=[(GONE, True)]))
-    assert lacking_symbols(extension, tmp_path / "torch") == ()
-
-
-def test_symbols_that_cannot_be_compared_are_no_answer(make, tmp_path):
-    (tmp_path / "_C.so").write_bytes(make.elf(symbols=[(GONE, False)]))
-    with pytest.raises(CannotCheckError, match="no torch library"):
-        lacking_symbols(tmp_path / "_C.so", tmp_path)
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "libc10.so").write_text("not a library")
-    with pytest.raises(CannotCheckError, match="could not be compared"):
-        lacking_symbols(tmp_path / "_C.so", tmp_path)
 
 
 @pytest.mark.skipif(not (shutil.which("gcc") and shutil.which("readelf")), reason="needs gcc and readelf")
