@@ -321,7 +321,7 @@ PAIRS = {
         ["FROM nvcr.io/nvidia/jax:21.99-py3\nRUN pip install -U 'jax[cuda11_cudnn82]'\n"],
     ),
     "a build for Intel's GPUs without Level Zero": (
-        "intel-no-compute-runtime", True, f"FROM python:3.11\nRUN pip install torch==2.6.0 -i {XPU}\n",
+        "intel-no-compute-runtime", False, f"FROM python:3.11\nRUN pip install torch==2.6.0 -i {XPU}\n",
         [
             f"FROM python:3.11\nRUN apt-get install -y libze1 libze-intel-gpu1\nRUN pip install torch==2.6.0 -i {XPU}\n",
             f"FROM intel/oneapi-runtime:2025.3.1\nRUN pip install torch==2.6.0 -i {XPU}\n",
