@@ -73,7 +73,7 @@ def _referring(view: View, references: Iterable[tuple[str, str, str]]) -> Iterat
             for name in stated if isinstance(stated, tuple) else (stated,):
                 major = name.partition(".")[0] if other == "systems" else name
                 if name and known.isdisjoint((name, major)):
-                    yield Breach(item, key, f"{name} is not in {other}", f"one of {other}")
+                    yield Breach(item, key, f"{name} is not in {other}", f"a name of {other}")
 
 
 def _build_names(view: View, item: Placed) -> Iterator[Breach]:
@@ -81,7 +81,7 @@ def _build_names(view: View, item: Placed) -> Iterator[Breach]:
     row = item.row
     for key, table in (("index", "indexes"), ("package", "packages")):
         if (name := getattr(row, key)) and name not in view.keys(table):
-            yield Breach(item, key, f"{name} is not in {table}", f"one of {table}")
+            yield Breach(item, key, f"{name} is not in {table}", f"a name of {table}")
     for name in row.kernels:
         if name != "-" and not _is_known_code(view, name):
             yield Breach(
@@ -131,7 +131,7 @@ def _image_names(view: View, item: Placed) -> Iterator[Breach]:
     yield from _library(view, item, "cudnn", row.cudnn)
     framework = row.framework.partition("==")[0]
     if framework and view.keys("packages") and framework not in view.keys("packages"):
-        yield Breach(item, "framework", f"{framework} is not in packages", "one of packages")
+        yield Breach(item, "framework", f"{framework} is not in packages", "a name of packages")
     yield from _runtime(view, item, row.runtime)
 
 
