@@ -64,7 +64,10 @@ class _Enumeration:
         self._search, self._place, self._cost = search, place, cost
         self._joints = search.joints(place)
         self._variables = sorted(search.variables, key=lambda variable: not variable.followers)
-        self._leaders = {follower: one.package for one in search.variables for follower in one.followers}
+        self._leaders = [
+            frozenset(one.package for one in search.variables if variable.package in one.followers)
+            for variable in self._variables
+        ]
         self._domains = [self._grouped(variable) for variable in self._variables]
         self._chosen: list[Weighed] = []
         self._present: set[str] = set()
@@ -95,7 +98,8 @@ class _Enumeration:
     def _go(self, depth: int, bits: int, pythons: int) -> None:
         """Try a package's absence, then its builds, group by group.
 
-        A companion is only tried where its framework is present, which the order of the variables has decided before.
+        A companion is only tried where all that it brings is present, which the order of the variables has decided
+        before.
         """
         if self._is_known(bits):
             return
@@ -104,8 +108,7 @@ class _Enumeration:
             return
         variable = self._variables[depth]
         self._go(depth + 1, bits | variable.bits, pythons)
-        leader = self._leaders.get(variable.package)
-        if leader is not None and leader not in self._present:
+        if not self._leaders[depth] <= self._present:
             return
         self._present.add(variable.package)
         for violated, group in self._groups(depth):

@@ -177,6 +177,8 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         text = f"{row.package} {row.full_version} is compiled for {' '.join(row.kernels)} and newer"
         yield clash.row(f"{text}, and {device.label} is older", row, by="kernels", of=sources)
         return
+    if vendors == {""}:
+        return  # it has no code for a device: what it brings has
     if device.vendor not in vendors:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
         builds = [one.option.build for one in clash.named]

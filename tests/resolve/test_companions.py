@@ -89,3 +89,22 @@ def test_beside_an_unpinned_torch_a_companion_is_of_its_time(name: str) -> None:
     row = row_of(plan, name)
     assert row is not None
     assert any(Requirement(line).name == "torch" for line in (*row.requires, *row.pins))
+
+
+def test_a_clash_of_what_a_package_brings_names_it() -> None:
+    """torchrec has no code of its own, and brings fbgemm-gpu beside torch: both must be there for it to be used."""
+    answer = resolve(["torchrec"], from_options(real(), gpus=["RTX 5090"]), real())
+    assert answer.status == "conflict"
+    (clash,) = answer.conflicts
+    assert [member.kind for member in clash.members[:2]] == ["wish", "option"]
+    assert any(member.text.startswith("fbgemm-gpu") and "sm_120" in member.text for member in clash.members)
+    assert not any("torchrec has no build" in member.text for member in clash.members)
+
+
+def test_the_jax_that_a_jaxlib_brings_is_none_older_than_it() -> None:
+    """JAX refuses a jaxlib that is newer than itself (jax/_src/lib/__init__.py, check_jaxlib_version)."""
+    plan = resolve(["jaxlib"], from_options(real(), gpus=["A100"]), real()).plan
+    assert plan is not None
+    versions = {build.name: build.version for build in plan.builds}
+    assert versions["jaxlib"] <= versions["jax"]
+    assert resolve(["jaxlib"], from_options(real(), gpus=["sm_35"]), real()).status == "conflict"
