@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from compat.errors import InputError
+from compat.errors import InputError, UnknownKindError
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
@@ -45,11 +46,17 @@ def demand_requirement(text: str, where: str = "") -> None:
     """Refuse what people type in place of a requirement, with what they meant.
 
     Raises:
-        InputError: for the name of a file, and for a single equals sign.
+        InputError: for the name of a file, for an address, and for a single equals sign.
     """
+    if "://" in text.partition("@")[0]:
+        hint = f"`envcheck inspect {shlex.quote(text)}` reads a wheel"
+        raise InputError(f"{text[:80]!r} is an address", where=where, expected="a requirement", hint=hint)
     if text.lower().endswith(_FILES) or "/" in text.partition("@")[0] or Path(text).is_file():
         raise InputError(
-            f"{text[:80]!r} is a file", where=where, expected="a requirement", hint=f"read it with -r {text}"
+            f"{text[:80]!r} is a file",
+            where=where,
+            expected="a requirement",
+            hint=f"read it with -r {shlex.quote(text)}",
         )
     if found := _ONE_SIGN.fullmatch(text.strip()):
         hint = f"did you mean {found[1]}=={found[2]}?"
@@ -64,7 +71,11 @@ def _listed(name: str) -> list[tuple[str, str]]:
     """
     from compat.app.lint import ask_of
 
-    steps = [step for stage in ask_of(name).stages for step in stage.installs if step.manager in {"pip", "uv"}]
+    try:
+        stages = ask_of(name).stages
+    except UnknownKindError:
+        stages = ()
+    steps = [step for stage in stages for step in stage.installs if step.manager in {"pip", "uv"}]
     found = [
         (item.name, f"{item.text}; {item.marker}" if item.marker else item.text)
         for step in steps

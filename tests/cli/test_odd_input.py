@@ -36,6 +36,9 @@ REFUSED = [
     (["doctor", "--format", "yaml"], "sarif"),
     (["matrix", "check", "--format", "yaml"], "text, json"),
     (["doctor", "--host", "a\0b"], "is no name of a file"),
+    (["resolve", "https://a.example/t.whl"], "`envcheck inspect https://a.example/t.whl` reads a wheel"),
+    (["resolve", "https://a.example/;reboot"], "`envcheck inspect 'https://a.example/;reboot'` reads a wheel"),
+    (["resolve", "./a;reboot.txt"], "read it with -r './a;reboot.txt'"),
 ]
 
 
