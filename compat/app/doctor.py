@@ -68,12 +68,12 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     select, ignore = codes(question.select, rules.RULES), codes(question.ignore, rules.RULES)
     require = gate.required(question.require)
     host, text, length = _patient(question, matrix)
-    log = read_log(question.log) if question.log else ""
+    log, size = read_log(question.log) if question.log else ("", 0)
     error = "\n".join(part for part in (question.error, log if is_text(log) else "", text) if part)
     found = judged(
         host, matrix, error=error, wishes=question.wishes, commands=typed(error), select=select, ignore=ignore
     )
-    found = _with_gaps(found, max(length, len(error)))
+    found = _with_gaps(found, max(length, size, len(error)))
     if question.image and (source := host.reading("image").source).startswith("without "):
         why = f"they were not fetched, for no fact is read there: {source.removeprefix('without ')}"
         found = replace(found, unchecked=(*found.unchecked, Unchecked("layers of the image with other files", why)))
@@ -108,12 +108,15 @@ def judged(host: Host, matrix: Matrix, **given: Unpack[Given]) -> Report:
 def _with_gaps(found: Report, length: int) -> Report:
     """The report of a text of so many characters that not all of it was read; see :mod:`compat.excerpts`."""
     from compat import excerpts
+    from compat.app.files import ENDS, LIMIT
 
     if length <= excerpts.LONG:
         return found
     why = f"it is long: of lines that differ in numbers only, the first {excerpts.ALIKE} were read"
     if length > excerpts.MOST:
         why += f"; of more than {excerpts.MOST:,} other characters both ends, and between them what tells of a fault"
+    if length > LIMIT:
+        why += f"; of a file over {LIMIT >> 20} MiB no more than its first and last {ENDS >> 20}"
     return replace(found, unchecked=(*found.unchecked, Unchecked("the rest of the text", why)))
 
 

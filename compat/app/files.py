@@ -6,17 +6,20 @@ import errno
 import json
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from compat import tomls
 from compat.errors import InputError
 from compat.inputs import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 LIMIT: Final = 64 * 1024 * 1024  # bytes; far above any log worth pasting
+ENDS: Final = 16 * 1024 * 1024  # bytes read from the start and from the end of a log above that
+_WIDE: Final = (b"\xff\xfe", b"\xfe\xff")  # what marks a text in UTF-16
 _LONGEST_DOCUMENT: Final = 8 * 1024 * 1024  # bytes
 
 
@@ -28,38 +31,66 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
     Raises:
         InputError: if it cannot be read or is larger than ``limit`` bytes.
     """
-    large = False
+    with _stream(name) as stream:
+        large = _size(stream) > limit
+        raw = b"" if large else stream.read(limit + 1)
+    if large or len(raw) > limit:
+        raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=shown(name))
+    return _decoded(raw)
+
+
+def read_log(name: str) -> tuple[str, int]:
+    """The text of a log or a report, and its size in bytes; of a file over :data:`LIMIT` the :data:`ENDS`.
+
+    Raises:
+        InputError: if it cannot be read, if it holds null bytes as programs and archives do, or if what a pipe gives is
+            larger than that: nobody knows where it ends.
+    """
+    with _stream(name) as stream:
+        size, tail = _size(stream), b""
+        raw = stream.read(ENDS if size > LIMIT else LIMIT + 1)
+        if size > LIMIT:
+            stream.seek(-ENDS, os.SEEK_END)
+            tail = stream.read(ENDS)
+    if len(raw) > LIMIT:
+        hint = "give its last part: tail -c 60M shows it"
+        raise InputError(f"is larger than {LIMIT // 1024 // 1024} MiB", where=shown(name), hint=hint)
+    mark = raw[:2] if raw.startswith(_WIDE) else b""
+    text = "\n".join(_decoded(part) for part in (raw, mark + tail) if part)
+    if "\x00" in text and not is_text(text):
+        raise InputError("is a binary file", where=shown(name), expected="a log or a report, as text")
+    return text, max(size, len(raw))
+
+
+@contextmanager
+def _stream(name: str) -> Iterator[BinaryIO]:
+    """A file, or standard input for ``-``, open to be read.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
     try:
-        if name == "-":
-            if sys.stdin is None:
-                raise InputError("is closed", where=shown(name), expected="something to read")
-            raw = sys.stdin.buffer.read(limit + 1)
-        else:
+        if name != "-":
             with opened(name) as stream:
-                large = os.fstat(stream.fileno()).st_size > limit  # a pipe says 0
-                raw = b"" if large else stream.read(limit + 1)
+                yield stream
+        elif sys.stdin is None:
+            raise InputError("is closed", where=shown(name), expected="something to read")
+        else:
+            yield sys.stdin.buffer
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=shown(name)) from None
     except ValueError:  # a null byte in the name
         raise InputError("is no name of a file", where=repr(name)) from None
-    if large or len(raw) > limit:
-        hint = "give its last part: tail -c 60M shows it" if limit == LIMIT else ""
-        raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=shown(name), hint=hint)
-    # PowerShell writes what it redirects (``program > log.txt``) as UTF-16, and marks it so.
-    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return raw.decode("utf-16" if wide else "utf-8-sig", "replace")
 
 
-def read_log(name: str) -> str:
-    """The text of a log or a report; see :func:`read_text`.
+def _size(stream: BinaryIO) -> int:
+    """The size of a file in bytes; 0 for a pipe, and for what is read from standard input."""
+    return 0 if stream is getattr(sys.stdin, "buffer", None) else os.fstat(stream.fileno()).st_size
 
-    Raises:
-        InputError: also if it holds null bytes as programs and archives do.
-    """
-    text = read_text(name)
-    if "\x00" in text and not is_text(text):
-        raise InputError("is a binary file", where=shown(name), expected="a log or a report, as text")
-    return text
+
+def _decoded(raw: bytes) -> str:
+    """A text in UTF-8, or in UTF-16 where it is marked so: PowerShell redirects (``program > log.txt``) in that."""
+    return raw.decode("utf-16" if raw.startswith(_WIDE) else "utf-8-sig", "replace")
 
 
 def is_text(text: str) -> bool:

@@ -80,7 +80,9 @@ def from_report(name: str, matrix: Matrix) -> tuple[Host, str, int]:
 
     The length of what is no text is -1, that of blanks 0.
     """
-    return from_text(read_log(name), matrix)
+    text, size = read_log(name)
+    host, rest, length = from_text(text, matrix)
+    return host, rest, size if length > 0 else length
 
 
 def from_text(text: str, matrix: Matrix) -> tuple[Host, str, int]:

@@ -184,14 +184,23 @@ def test_a_key_of_many_dots_is_refused_at_once(envcheck, tmp_path, bomb, words):
 
 
 @pytest.mark.parametrize("option", ["--log", "--report"])
-def test_a_log_of_any_length_is_read_or_refused_with_what_to_give_instead(envcheck, tmp_path, option):
+def test_of_a_log_of_any_length_both_ends_are_read_and_the_rest_is_said_to_be_unread(envcheck, tmp_path, option):
     path = tmp_path / "train.log"
+    steps = b"step 1 of 2: loss 0.5, throughput 1.25 samples per second\n" * 300_000
     with path.open("wb") as log:
-        log.truncate(10 << 30)
-    code, _, err = envcheck("doctor", option, str(path), preexec_fn=bounded)
-    assert (code, err) == (2, f"envcheck: {path}: is larger than 64 MiB; give its last part: tail -c 60M shows it\n")
-    path.write_text("step 1 of 2: loss 0.5, throughput 1.25 samples per second\n" * 1_000_000)
-    code, _, err, peak = envcheck.measured("doctor", option, str(path), preexec_fn=bounded)
-    assert code in {0, 1, 3}
+        log.write(steps)
+        log.seek(10 << 30)
+        log.write(steps + b"RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
+    words = ("doctor", option, str(path), "--format", "json")
+    code, out, err, peak = envcheck.measured(*words, preexec_fn=bounded)
+    assert code in {0, 1}
     assert "Traceback" not in err
+    report = json.loads(out)
+    assert "arch-too-new-for-build" in [finding["code"] for finding in report["findings"]]
+    assert any("first and last 16" in gap["why"] for gap in report["unchecked"])
     assert peak < envcheck.measured("doctor")[3] + MORE
+
+
+def test_a_pipe_that_gives_more_than_a_log_can_hold_is_refused_with_what_to_give_instead(envcheck):
+    code, _, err = envcheck("doctor", "--log", "/dev/zero", preexec_fn=bounded)
+    assert (code, err) == (2, "envcheck: /dev/zero: is larger than 64 MiB; give its last part: tail -c 60M shows it\n")
