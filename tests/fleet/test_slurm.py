@@ -38,9 +38,9 @@ ReturnToService=2
 HealthCheckProgram={at}/health
 HealthCheckInterval=3
 HealthCheckNodeState=ANY
-NodeName=n[1-4] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=2 RealMemory=1000
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
+NODE = "NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=1000\n"
 
 
 @pytest.mark.parametrize("name", ["healthcheck.sh", "prolog.sh"])
@@ -76,9 +76,9 @@ class Cluster:
 
     def __init__(self, at, env):
         self.at, self.started = at, []
-        host, first = socket.gethostname().partition(".")[0], 17011
-        text = CONF.format(host=host, at=at, port=self._port(), first=first, last=first + 3)
-        (at / "slurm.conf").write_text(text)
+        host, (port, *ports) = socket.gethostname().partition(".")[0], self._ports(5)
+        nodes = (NODE.format(number=number, host=host, port=own) for number, own in enumerate(ports, 1))
+        (at / "slurm.conf").write_text(CONF.format(host=host, at=at, port=port) + "".join(nodes))
         (at / "state").mkdir()
         (at / "key").write_bytes(os.urandom(128))
         (at / "key").chmod(0o400)
@@ -90,10 +90,14 @@ class Cluster:
         (at / "health").chmod(0o755)
 
     @staticmethod
-    def _port():
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            return one.getsockname()[1]
+    def _ports(count):
+        """So many ports that nobody else has, for another run of these tests may be under way."""
+        held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        try:
+            return [one.getsockname()[1] for one in held]
+        finally:
+            for one in held:
+                one.close()
 
     def start(self):
         files = [
