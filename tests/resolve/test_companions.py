@@ -99,12 +99,3 @@ def test_a_clash_of_what_a_package_brings_names_it() -> None:
     assert [member.kind for member in clash.members[:2]] == ["wish", "option"]
     assert any(member.text.startswith("fbgemm-gpu") and "sm_120" in member.text for member in clash.members)
     assert not any("torchrec has no build" in member.text for member in clash.members)
-
-
-def test_the_jax_that_a_jaxlib_brings_is_none_older_than_it() -> None:
-    """JAX refuses a jaxlib that is newer than itself (jax/_src/lib/__init__.py, check_jaxlib_version)."""
-    plan = resolve(["jaxlib"], from_options(real(), gpus=["A100"]), real()).plan
-    assert plan is not None
-    versions = {build.name: build.version for build in plan.builds}
-    assert versions["jaxlib"] <= versions["jax"]
-    assert resolve(["jaxlib"], from_options(real(), gpus=["sm_35"]), real()).status == "conflict"
