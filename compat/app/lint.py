@@ -17,7 +17,7 @@ from compat.app.files import only_once, read_text, shown
 from compat.app.folders import expanded
 from compat.app.plans import Target, machines_of
 from compat.app.repair import LIMIT, repaired
-from compat.errors import InputError, InputErrors
+from compat.errors import InputError, InputErrors, UnknownKindError
 from compat.findings import Report, Unchecked, ranked
 from compat.lazy import dataclass
 from compat.sources import environment, requirements
@@ -140,7 +140,8 @@ def lint_files(
     settings = settings or Settings()
     for prefixes in (select, ignore, *settings.exceptions.values()):
         codes(prefixes, known)
-    asks, unread = _asks(*expanded(names))
+    files, walked = expanded(names)
+    asks, unread = _asks(files, walked)
     machines = machines_of(target, matrix) if target.described or target.hosts else ()
     named = bool(target.hosts or target.gpus or target.driver)
 
@@ -163,6 +164,7 @@ def lint_files(
         (),
         tuple(dict.fromkeys((*unread, *(item for report in reports for item in report.unchecked)))),
         judged=any(map(_is_read, asks)),
+        unanswered=tuple(gap.what for gap in unread if gap.what not in walked),
     )
 
 
@@ -186,7 +188,7 @@ def _is_read(ask: Ask) -> bool:
 def _asks(names: Sequence[str], walked: Collection[str]) -> tuple[list[Ask], list[Unchecked]]:
     """What the files ask for, and those that they build from (a devcontainer's Dockerfile), each file once.
 
-    A file that nobody named is left out with the reason where it cannot be read.
+    A file that nobody named is left out with the reason where it cannot be read, and any file of no known kind.
     """
     given: dict[str, Ask] = {}
     unread = []
@@ -194,7 +196,7 @@ def _asks(names: Sequence[str], walked: Collection[str]) -> tuple[list[Ask], lis
         try:
             given[name] = ask_of(name)
         except InputError as error:
-            if name not in walked:
+            if name not in walked and not isinstance(error, UnknownKindError):
                 raise
             unread.append(Unchecked(name, str(error).removeprefix(f"{name}: ")))
     asks = list(given.values())

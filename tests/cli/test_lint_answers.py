@@ -117,3 +117,13 @@ def test_a_baseline_that_is_none_is_named(envcheck, written, text):
     written(text or " ", "known.json")
     code, _, err = envcheck("lint", "Dockerfile", "--baseline", "known.json")
     assert (code, "known.json" in err, "--format json" in err) == (2, True, True)
+
+
+def test_a_file_of_no_known_kind_is_not_judged_and_is_never_fine(envcheck, tmp_path):
+    (tmp_path / "README.md").write_text("# A project\n\nIt trains a model.\n")
+    (tmp_path / "requirements.txt").write_text("requests==2.32.3\n")
+    for files in (["README.md"], ["README.md", "requirements.txt"]):
+        code, out, _ = envcheck("lint", *(str(tmp_path / name) for name in files), "--format", "json")
+        report = json.loads(out)
+        assert (code, report["summary"]["ok"]) == (3, None)
+        assert any("what kind of file this is cannot be told" in gap["why"] for gap in report["unchecked"])
