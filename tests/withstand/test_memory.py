@@ -183,6 +183,12 @@ def test_a_key_of_many_dots_is_refused_at_once(envcheck, tmp_path, bomb, words):
     assert "Traceback" not in err
 
 
+def described(folder, option):
+    """Another machine beside a log: detectors are threads, and each of them reserves addresses that the bound counts."""
+    (folder / "host.json").write_text(HOST)
+    return ("--host", str(folder / "host.json")) if option == "--log" else ()
+
+
 @pytest.mark.parametrize("option", ["--log", "--report"])
 def test_of_a_log_of_any_length_both_ends_are_read_and_the_rest_is_said_to_be_unread(envcheck, tmp_path, option):
     path = tmp_path / "train.log"
@@ -191,7 +197,7 @@ def test_of_a_log_of_any_length_both_ends_are_read_and_the_rest_is_said_to_be_un
         log.write(steps)
         log.seek(10 << 30)
         log.write(steps + b"RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
-    words = ("doctor", option, str(path), "--format", "json")
+    words = ("doctor", option, str(path), "--format", "json", *described(tmp_path, option))
     code, out, err, peak = envcheck.measured(*words, preexec_fn=bounded)
     assert code in {0, 1}
     assert "Traceback" not in err
@@ -201,6 +207,6 @@ def test_of_a_log_of_any_length_both_ends_are_read_and_the_rest_is_said_to_be_un
     assert peak < envcheck.measured("doctor")[3] + MORE
 
 
-def test_a_pipe_that_gives_more_than_a_log_can_hold_is_refused_with_what_to_give_instead(envcheck):
-    code, _, err = envcheck("doctor", "--log", "/dev/zero", preexec_fn=bounded)
+def test_a_pipe_that_gives_more_than_a_log_can_hold_is_refused_with_what_to_give_instead(envcheck, tmp_path):
+    code, _, err = envcheck("doctor", "--log", "/dev/zero", *described(tmp_path, "--log"), preexec_fn=bounded)
     assert (code, err) == (2, "envcheck: /dev/zero: is larger than 64 MiB; give its last part: tail -c 60M shows it\n")
