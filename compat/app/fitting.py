@@ -9,23 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.lazy import dataclass, pattern
+from compat.app.caches import BYTES, cache_bytes
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from compat.matrix import Matrix
+    from compat.matrix.rows import Cache
     from compat.sources.weights import Weights
 
 GIB: Final = 1024**3
-# Architectures (``model_type``) whose cache is of keys and values per head, and of a compressed vector per layer.
-# Source: modeling files of https://github.com/huggingface/transformers and vLLM's kv_cache_interface.py (2026-11-22).
-_HEADS: Final = pattern(
-    r"llama|mi(?:ni)?stral|mixtral|qwen[23](?:_moe)?|phi3?|gemma[23]?|gemma3_text|gpt_oss|olmo2?|granite|starcoder2|"
-    r"stablelm|cohere2?|glm4?|internlm2|exaone4|smollm3"
-)
-_LATENT: Final = frozenset({"deepseek_v2", "deepseek_v3", "kimi_k2"})
-_BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
 _ADAM: Final = 8  # bytes per parameter of two moments in float32: https://arxiv.org/abs/1412.6980, algorithm 1
 
 
@@ -62,7 +56,7 @@ class Fit:
         usable_gib: most that the card has; ``left_gib`` what is left of it at most.
         why: the reason in one sentence.
         conditions: what the answer supposes.
-        source: ids of the sources of the card's memory.
+        source: ids of the sources of the card's memory, and of the rule for the cache.
     """
 
     verdict: str
@@ -112,44 +106,6 @@ def _room(matrix: Matrix, text: str) -> Room:
     return Room(name, gib, least, sure, bool(record(matrix, most)["unified_memory"]), most.source)
 
 
-def cache_bytes(config: Mapping[str, Any], context: int, cards: int) -> int:
-    """The least that one card holds for the cache of one sequence of so many tokens; 0 where the rule is not known.
-
-    Per layer: keys and values of each head that the card has; of a compressed cache one vector and the rotary part, on
-    each card; of a layer with a sliding window no more tokens than that.
-    Sources: https://arxiv.org/abs/2305.13245 (grouped queries), https://arxiv.org/abs/2405.04434 (compressed).
-    """
-    kind, width = config.get("model_type"), _BYTES.get(str(config.get("dtype") or config.get("torch_dtype")), 2)
-    layers = _number(config, "num_hidden_layers")
-    if kind in _LATENT:
-        vector = _number(config, "kv_lora_rank") + _number(config, "qk_rope_head_dim")
-        return layers * vector * width * context if _number(config, "kv_lora_rank") else 0
-    heads = _number(config, "num_attention_heads")
-    if not _HEADS.fullmatch(str(kind)) or not layers or not heads:
-        return 0
-    pairs = -(-(_number(config, "num_key_value_heads") or heads) // cards)
-    size = _number(config, "head_dim") or _number(config, "hidden_size") // heads
-    sliding = _sliding(config, layers)
-    tokens = (layers - sliding) * context + sliding * min(context, _number(config, "sliding_window") or context)
-    return 2 * pairs * size * width * tokens
-
-
-def _sliding(config: Mapping[str, Any], layers: int) -> int:
-    """How many layers look back no further than a window: all, where a file names a window and not whose it is."""
-    if not _number(config, "sliding_window") or config.get("use_sliding_window") is False:
-        return 0
-    kinds = config.get("layer_types")
-    return sum(kind == "sliding_attention" for kind in kinds[:layers]) if isinstance(kinds, list) else layers
-
-
-def _number(config: Mapping[str, Any], name: str) -> int:
-    """A field that is a count, 0 where it is none; of a list with a number per layer the least."""
-    value = config.get(name)
-    if isinstance(value, list):
-        value = min((one for one in value if type(one) is int), default=0)
-    return value if type(value) is int and 0 < value < 2**31 else 0
-
-
 def fit(
     model: Weights,
     places: Sequence[Room],
@@ -158,6 +114,7 @@ def fit(
     context: int = 0,
     cards: int = 1,
     train: bool = False,
+    rule: Cache | None = None,
 ) -> Fit:
     """Whether a model's weights can lie in the memory of a card.
 
@@ -168,10 +125,11 @@ def fit(
         context: tokens of one sequence that a cache is wanted for.
         cards: cards that share the weights (tensor parallel); without it memory of several cards is not summed.
         train: whether gradients and Adam's two moments lie there too.
+        rule: the row that tells how the model keeps keys and values.
     """
     room = (min if cards > 1 else max)(places, key=lambda place: place.gib)
     share = model.bytes / cards
-    cache = cache_bytes(config, context, cards) if context else 0
+    cache = cache_bytes(rule, config, context, cards) if context and rule else 0
     more = (model.bytes + _ADAM * model.parameters) / cards if train else 0
     needs = share + cache + more
     answer = Fit(
@@ -182,7 +140,7 @@ def fit(
         cache_gib=round(cache / GIB, 2) if cache else None,
         training_gib=round(more / GIB, 2) if train else None,
         conditions=tuple(_conditions(model, room, config, context=context, cards=cards, train=train, cache=cache)),
-        source=room.source,
+        source=room.source + (rule.source if rule and cache else ()),
     )
     if not room.gib:
         return answer
@@ -221,7 +179,7 @@ def _conditions(
     told += ["the memory is the machine's, and the system takes its part"] if room.unified else []
     if cache:
         dtype = config.get("dtype") or config.get("torch_dtype")
-        told.append(f"one sequence of {context} tokens, its cache in {dtype if dtype in _BYTES else '2 bytes'}")
+        told.append(f"one sequence of {context} tokens, its cache in {dtype if dtype in BYTES else '2 bytes'}")
     if train:
         known = (
             "Adam with two moments in float32" if model.parameters else "gradients alone: the parameters are not known"

@@ -42,7 +42,7 @@ def command(
 
     Example: envcheck fit 15GiB --gpu "RTX 3090"
     """
-    from compat.app import fitting
+    from compat.app import caches, fitting
     from compat.app.knowledge import load
     from compat.errors import InputError
     from compat.sources.weights import read_config, weigh
@@ -53,7 +53,8 @@ def command(
     matrix = load(knowledge.matrix)
     fields = read_config(config) if config else found.config
     places = fitting.rooms(matrix, gpu)
-    answer = fitting.fit(found, places, fields, context=context, cards=tensor_parallel, train=train)
+    row = caches.rule(matrix, fields)
+    answer = fitting.fit(found, places, fields, context=context, cards=tensor_parallel, train=train, rule=row)
     speech.say(_told(answer, speech))
     return _CODES[answer.verdict]
 

@@ -231,6 +231,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
         "Number formats and the GPUs that packages use them on",
         "format, package, versions, capability from: first_cc, AMD: gfx, weights alone: weights, options",
     ),
+    "caches": _of("caches", "What models keep of a sequence", "rule, models, per token: token, state, every"),
     "images": Subject("Base and framework images", _images),
     "systems": _of(
         "systems",

@@ -153,6 +153,10 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         **dict.fromkeys(("first_cc", "last_cc"), MINOR),
         "gfx": DEVICE,
     },
+    rows.Cache: {
+        "models": _pattern(r"[a-z0-9_-]+", "a model_type such as qwen3_moe"),
+        **dict.fromkeys(("token", "window", "state"), _pattern(r"[a-z0-9_*+| ]*", "a sum of products of fields")),
+    },
     rows.Image: {
         "runtime": RUNTIME,
         "cuda": DOTTED,

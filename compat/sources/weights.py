@@ -239,11 +239,28 @@ _FIELDS: Final = {
     "attention.head_count_kv": "num_key_value_heads",
     "attention.key_length": "head_dim",
     "attention.sliding_window": "sliding_window",
+    "attention.shared_kv_layers": "num_kv_shared_layers",
+    "attention.kv_lora_rank": "kv_lora_rank",
+    "rope.dimension_count": "qk_rope_head_dim",
+    "full_attention_interval": "full_attention_interval",
+    "ssm.inner_size": "ssm_inner_size",
+    "ssm.state_size": "ssm_state_size",
 }
 
 
 def _as_config(values: dict[str, Any]) -> dict[str, Any]:
     """The fields of a GGUF file by the names that ``config.json`` has for them."""
     kind = values.get("general.architecture")
-    found = {name: values.get(f"{kind}.{key}") for key, name in _FIELDS.items()}
-    return {"model_type": kind, **{name: value for name, value in found.items() if value is not None}}
+    found = {"model_type": kind, **{name: values.get(f"{kind}.{key}") for key, name in _FIELDS.items()}}
+    heads, slides = found["num_key_value_heads"], values.get(f"{kind}.attention.sliding_window_pattern")
+    if isinstance(heads, list):  # a number per layer, 0 where it is no attention
+        found["layer_types"] = ["full_attention" if one else "linear_attention" for one in heads]
+    if isinstance(slides, list):
+        found["layer_types"] = ["sliding_attention" if one else "full_attention" for one in slides]
+        if isinstance(heads, list):
+            pairs = list(zip(heads, slides, strict=False))
+            found["num_key_value_heads"] = [count for count, one in pairs if one]
+            found["num_global_key_value_heads"] = [count for count, one in pairs if not one]
+    if width := values.get(f"{kind}.attention.key_length_swa"):
+        found |= {"global_head_dim": found["head_dim"], "head_dim": width}
+    return {name: value for name, value in found.items() if value is not None}

@@ -13,6 +13,7 @@ from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import (
     Accelerator,
+    Cache,
     Command,
     Format,
     Instance,
@@ -43,6 +44,7 @@ __all__ = [
     "Accelerator",
     "Application",
     "Build",
+    "Cache",
     "Capability",
     "Command",
     "Conda",
@@ -91,6 +93,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "gpus": Product,
     "instances": Instance,
     "formats": Format,
+    "caches": Cache,
     "images": Image,
     "requires": Requirement,
     "drivers": DriverBranch,
@@ -125,6 +128,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Product: ("name", "vendor", "target"),
     Instance: ("name",),
     Format: ("format", "package", "versions", "weights"),
+    Cache: ("rule", "models"),
     Image: ("repository", "tag", "flavours"),
     Requirement: ("name",),
     DriverBranch: ("branch",),

@@ -222,6 +222,34 @@ class Format(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cache(Row):
+    """How models keep keys and values while they answer (table ``caches``).
+
+    Attributes:
+        rule: what the rule is called: ``grouped queries``, ``sliding window``, ``state space``.
+        models: ``model_type`` of a ``config.json``, ``general.architecture`` of a GGUF file.
+        token: numbers that a layer keeps of each token, as a sum of products of fields,
+            ``2*num_key_value_heads*head_dim``; of several behind ``|`` the first whose fields a file has.
+        window: and a layer that looks back no further than a window; empty for the same.
+        state: numbers that each of the other layers keeps, however long the sequence is; empty where none is known.
+        split: fields whose number tensor parallelism divides among cards.
+        layers: fields that tell which layers keep each token: a word per layer, the numbers of them, or an interval.
+        words: words and marks for those layers.
+        every: the interval of those layers where a file tells none; 0 for all layers.
+    """
+
+    rule: str
+    models: tuple[str, ...]
+    token: str = ""
+    window: str = ""
+    state: str = ""
+    split: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    every: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Processor(Row):
     """Accelerators of a maker for which the matrix has no builds (table ``processors``).
 
