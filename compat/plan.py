@@ -38,7 +38,7 @@ class PlannedBuild:
     Attributes:
         name: distribution name, ``torch``.
         version: exact version with its local tag where it has one, ``2.0.1+cu118``.
-        runtime: ``cuda11.8``, ``rocm6.2``, ``cpu``, ``xpu``; empty for a package without GPU code.
+        runtime: ``cuda11.8``, ``rocm6.2``, ``cpu``, ``xpu``; empty for a package that names none.
         index: address of the index that has it; empty for the default index.
         extras: extras to ask for (``and-cuda``, ``cuda12``).
         pins: further exact requirements that belong to it (``jax-cuda12-plugin==0.4.30``).
@@ -54,6 +54,7 @@ class PlannedBuild:
             compilers, which no base or runtime image has.
         evidence: what a measured row was read from: the files of the wheel (``metadata``), or more that was done with
             the build, ``installed``, ``imported``, ``run on a device``; empty for a row that was not measured.
+        kernels: targets that it carries code for; ``-`` if it carries none, empty if that is not known.
     """
 
     name: str
@@ -71,6 +72,12 @@ class PlannedBuild:
     links: bool = False
     compile: bool = False
     evidence: str = ""
+    kernels: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Its runtime; of a build that names none, what is known of GPU code in it."""
+        return self.runtime or code(self.kernels, compiled=self.compile)
 
     @property
     def origin(self) -> tuple[str, bool, bool]:
@@ -82,6 +89,12 @@ class PlannedBuild:
         """The exact PEP 508 requirement, ``jax[cuda12]==0.4.30``."""
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         return f"{self.name}{extras}=={self.version}"
+
+
+def code(kernels: tuple[str, ...], *, compiled: bool = False) -> str:
+    """What is known of GPU code in a build whose runtime is not named; the arguments as in :class:`PlannedBuild`."""
+    known = {(): "GPU code not known", ("-",): "no GPU code"}
+    return "compiled at installation" if compiled else known.get(kernels, "GPU code")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import typer
 from compat.cli import completion
 from compat.cli.options import (
     ImageOptions,
+    IndexOptions,
     Knowledge,
     PlatformOptions,
     Speech,
@@ -70,6 +71,7 @@ def command(
     *,
     engine: EngineOptions,
     wishing: WishOptions,
+    index: IndexOptions,
     target: TargetOptions,
     platforms: PlatformOptions,
     image: ImageOptions,
@@ -89,10 +91,9 @@ def command(
     from compat.app.platforms import foreign, planned_for
 
     wished = engine.settings()
-    matrix = load(knowledge.matrix)
-    wishes = wishing.wanted(requirements, matrix)
+    matrix, wishes = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
     wanted = settings(image.given(wishes.beside), config=image.config)
-    asked = target.target("build", engine, image, speech, knowledge)
+    asked = target.target("build", engine, index, image, speech, knowledge)
     names = platforms.names()
     plan = planned_for(names, wishes.known, asked, matrix)
     if changed := outdated(plan, matrix):

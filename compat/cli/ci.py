@@ -7,7 +7,7 @@ import typer
 
 from compat.ci import FORMATS
 from compat.cli import completion
-from compat.cli.options import Formats, Knowledge, Speech, Texts, WishOptions
+from compat.cli.options import Formats, IndexOptions, Knowledge, Speech, Texts, WishOptions
 
 
 def command(
@@ -31,6 +31,7 @@ def command(
     driver: Annotated[str, typer.Option(metavar="V", help="Driver that every image must run on.")] = "",
     plan: Annotated[Texts, typer.Option(metavar="FILE", help="Stored plans, a cell each (repeatable).")] = None,
     wishing: WishOptions,
+    index: IndexOptions,
     speech: Annotated[Speech, Formats("text", *FORMATS)],
     knowledge: Knowledge,
 ) -> int:
@@ -49,8 +50,10 @@ def command(
     from compat.app.knowledge import load
     from compat.errors import InputError
 
-    matrix = load(knowledge.matrix)
-    wishes = wishing.wanted(requirements, matrix).known
+    matrix, wanted = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
+    wishes = wanted.known
+    if wanted.beside:
+        speech.note(f"note: in no image, for nothing is known of them: {', '.join(wanted.beside)}")
     if wishes and config:
         raise InputError("requirements and --config both name frameworks", expected="one of them")
     given = {"runtime": runtime, "python": python, "os": os, "arch": arch, "gpu": gpu, "driver": driver}
@@ -60,6 +63,8 @@ def command(
         grid = grid_from(plan)
     else:
         base = axes_of(wishes) if wishes else axes_from(config)
+        if not wishes:
+            matrix = index.laid_over((line for each in base.frameworks for line in each), matrix, speech)
         grid = grid_of(base.over(**given), matrix)
     if speech.format == "text":
         from compat.render import ink

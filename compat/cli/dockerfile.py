@@ -8,6 +8,7 @@ from compat.cli import completion
 from compat.cli.options import (
     Formats,
     ImageOptions,
+    IndexOptions,
     Knowledge,
     PlatformOptions,
     Speech,
@@ -29,6 +30,7 @@ def command(
         str, typer.Option(metavar="FILE", help="Write a .dockerignore too: nothing but the files copied travels.")
     ] = "",
     wishing: WishOptions,
+    index: IndexOptions,
     target: TargetOptions,
     platforms: PlatformOptions,
     image: ImageOptions,
@@ -50,10 +52,9 @@ def command(
     from compat.app.plans import outdated
     from compat.app.platforms import planned_for
 
-    matrix = load(knowledge.matrix)
-    wishes = wishing.wanted(requirements, matrix)
+    matrix, wishes = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
     wanted = settings(image.given(wishes.beside), config=image.config)
-    asked = target.target("dockerfile", image, speech, knowledge)
+    asked = target.target("dockerfile", index, image, speech, knowledge)
     plan = planned_for(platforms.names(), wishes.known, asked, matrix)
     demand_ours(speech.output, "--output")
     demand_ours(ignore_file, "--ignore-file")

@@ -11,7 +11,7 @@ from compat.errors import InputError
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from compat.app.plans import Target
     from compat.app.wishes import Wishes
@@ -165,6 +165,32 @@ class WishOptions:
         from compat.app.wishes import wanted
 
         return wanted((*(typed or ()), *(self.framework or ())), tuple(self.requirements_file or ()), matrix)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """Whether the index tells of packages that the matrix has no rows of."""
+
+    online: Annotated[
+        bool, typer.Option("--online", help="Judge packages without rows by what the index publishes of them.")
+    ] = False
+
+    def laid_over(self, requirements: "Iterable[str]", matrix: "Matrix", speech: "Speech") -> "Matrix":
+        """The matrix with rows of the packages that it has none of; a note says what the index does not tell."""
+        from compat.app.unlisted import laid_over
+        from compat.cli.progress import waiting
+
+        with waiting("reading the index", quiet=speech.quiet or not self.online):
+            matrix, failed = laid_over(requirements, matrix, online=self.online)
+        for text in failed:
+            speech.note(f"note: {text}")
+        return matrix
+
+    def wanted(self, wishing: WishOptions, typed: Texts, matrix: "Matrix", speech: "Speech") -> "tuple[Matrix, Wishes]":
+        """The matrix with rows of the packages that it has none of, and what is wanted as that matrix weighs it."""
+        wishes = wishing.wanted(typed, matrix)
+        fuller = self.laid_over((*wishes.known, *wishes.beside), matrix, speech)
+        return fuller, wishes if fuller is matrix else wishing.wanted(typed, fuller)
 
 
 @dataclass(frozen=True, slots=True)

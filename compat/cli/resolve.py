@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Formats, Knowledge, Speech, TargetOptions, Texts, WishOptions
+from compat.cli.options import Formats, IndexOptions, Knowledge, Speech, TargetOptions, Texts, WishOptions
 from compat.lock import FORMATS
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ def command(
     dtype: Annotated[
         str, typer.Option("--dtype", metavar="FORMAT", help="Number format to compute in: bf16, fp8, int8, awq, gptq.")
     ] = "",
-    online: Annotated[
-        bool, typer.Option("--online", help="Judge packages without rows by what the index publishes of them.")
-    ] = False,
     wishing: WishOptions,
+    index: IndexOptions,
     target: TargetOptions,
     speech: Annotated[Speech, Formats("text", "json", *FORMATS, "pylock")],
     knowledge: Knowledge,
@@ -45,25 +43,11 @@ def command(
     from compat.app.knowledge import load
     from compat.app.plans import outdated, replies
 
-    matrix = load(knowledge.matrix)
-    rest = (
-        *(("--online",) if online else ()),
-        *(("--explain",) if explain else ()),
-        *(("--dtype", dtype) if dtype else ()),
-    )
-    wishes = wishing.wanted(requirements, matrix)
-    if online:
-        from compat.app.online import laid_over
-        from compat.cli.progress import waiting
-
-        with waiting("reading the index", quiet=speech.quiet):
-            matrix, failed = laid_over((*wishes.known, *wishes.beside), matrix)
-        wishes = wishing.wanted(requirements, matrix)
-        for text in failed:
-            speech.note(f"note: {text}")
+    rest = (*(("--explain",) if explain else ()), *(("--dtype", dtype) if dtype else ()))
+    matrix, wishes = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
     if wishes.beside:
         speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
-    given = replies(wishes.known, target.target("resolve", rest, speech, knowledge), matrix)
+    given = replies(wishes.known, target.target("resolve", index, rest, speech, knowledge), matrix)
     if dtype:
         from dataclasses import replace
 

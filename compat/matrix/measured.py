@@ -1,7 +1,8 @@
 """Releases as scripts measured them in the published wheels: what is told of those that no row is for.
 
 ``observed/<package>.json`` beside the tables has every release of a distribution, previews and old ones too. A row says
-more (which runtime, which libraries of the system), so this is for ``envcheck matrix show``, and nobody judges by it.
+more (which runtime, which libraries of the system), so this is for ``envcheck matrix show``, and for plans with a
+package that has no row at all (:mod:`compat.app.unlisted`).
 """
 
 from __future__ import annotations

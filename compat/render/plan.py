@@ -74,7 +74,7 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
     rows = [
         (
             printable(build.requirement),
-            printable(build.runtime) or said("no GPU code"),
+            printable(build.runtime) or said(build.kind),
             printable(build.index) or said("default index"),
         )
         for build in chosen.builds

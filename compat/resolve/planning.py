@@ -249,6 +249,7 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
         how=build.how,
         compile=build.compiled,
         evidence=build.proof,
+        kernels=build.kernels,
     )
 
 

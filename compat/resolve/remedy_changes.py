@@ -121,8 +121,7 @@ def _wish(search: Search, soft: Soft, plan: Plan) -> NewValue:
             return NewValue(f"take {constraint} instead of {soft.text}", name, constraint)
     for build in plan.builds:
         if package_of(search, build.name) == name:
-            kind = build.runtime or ("compiled at installation" if build.compile else "no GPU code")
-            kind += ", through PTX" * any(
+            kind = build.kind + ", through PTX" * any(
                 gpu.kernels == "ptx" and f"{name} {build.version} " in gpu.why for gpu in plan.gpus
             )
             return NewValue(f"ask for {build.requirement} ({kind})", name, build.version)

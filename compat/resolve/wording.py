@@ -19,7 +19,7 @@ from compat.joints.build import is_unseen
 from compat.joints.packages import apart, is_proven
 from compat.joints.packages import told as sentence
 from compat.joints.platform import is_at
-from compat.plan import Conflict, Member
+from compat.plan import Conflict, Member, code
 from compat.resolve.corrections import conflicts
 from compat.resolve.reasons import fact_reasons
 from compat.resolve.situation import FITS
@@ -149,7 +149,7 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
         yield said
         return
     named = tuple(option for option in named if option.version == named[0].version)
-    kinds = sorted({option.runtime or "no GPU code" for option in named}, key=str)
+    kinds = sorted({option.runtime or code(option.build.kernels) for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})
     if named:
         name = f"{variable.package} {named[0].version}"

@@ -1,4 +1,4 @@
-"""``resolve --online``: packages without rows judged by what an index publishes; the index here is recorded."""
+"""Packages without rows judged by what an index publishes (``--online``) or a refresh recorded; the index is local."""
 
 import json
 import threading
@@ -102,3 +102,57 @@ def test_what_the_index_does_not_tell_rides_unjudged_and_is_said(resolved, name)
 
 def test_files_are_told_in_both_forms_without_the_withdrawn(index):
     assert [url.rpartition("/")[2] for url in indexes.files("old-friend")] == ["old_friend-1.0-py3-none-any.whl"]
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_a_dockerfile_installs_what_the_index_tells(envcheck, index, online):
+    words = ["dockerfile", "torch==2.9.1", "young-blood", "--gpu", "H100", *["--online"] * online]
+    code, out, _ = envcheck(*words)
+    assert code == 0
+    assert ("young-blood==3.1" in out) == ("3.14" in out) == online
+    assert bool(index.asked) == online
+
+
+def test_a_dockerfile_of_what_the_index_refuses_is_not_written(envcheck, index):
+    code, out, said = envcheck("dockerfile", "torch==2.9.1", "old-friend", "--gpu", "H100", "--online")
+    assert (code, out) == (1, "")
+    assert "old-friend 1.0 requires torch<2.7" in said
+    assert "envcheck dockerfile" in said
+    assert "--online" in said.partition("envcheck dockerfile")[2]
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_cells_of_a_file_are_judged_by_what_the_index_tells(envcheck, index, tmp_path, online):
+    config = tmp_path / "pyproject.toml"
+    config.write_text('[tool.envcheck.matrix]\nframeworks = [["torch==2.9.1", "old-friend"], "torch==2.6.0"]\n')
+    words = ["ci", "--config", str(config), "--gpu", "H100", "--format", "json", *["--online"] * online]
+    _, out, said = envcheck(*words)
+    told = json.loads(out)
+    assert len(told["cells"]) == 2 - online
+    assert ("left out" in said and "torch<2.7" in said) == online
+    assert bool(index.asked) == online
+
+
+def test_a_cell_of_a_requirement_that_was_typed_has_its_pins(envcheck, index):
+    _, out, _ = envcheck("ci", "young-blood", "--online", "--format", "json")
+    (cell,) = json.loads(out)["cells"]
+    assert [(one["name"], one["version"]) for one in cell["plan"]["builds"]] == [("young-blood", "3.1")]
+
+
+RECORDED = {
+    "1.0": {"python": ">=3.8", "wheels": [{"for": {"any": "3"}, "requires": ["torch<2.7"]}]},
+    "2.0": {"python": ">=3.8", "wheels": [{"for": {"any": "3"}, "requires": ["torch<2.8", "jax<0.1; extra == 'x'"]}]},
+    "3.0": {"python": ">=3.8", "yanked": True, "wheels": [{"for": {"any": "3"}, "requires": []}]},
+}
+
+
+def test_what_a_refresh_recorded_decides_where_no_index_is_asked(index, resolved, monkeypatch):
+    from compat.matrix import measured
+
+    monkeypatch.setattr(measured, "releases", lambda name: RECORDED if name == "kept-aside" else {})
+    code, answer, _ = resolved("kept-aside")
+    assert code == 1
+    assert "kept-aside 2.0 requires torch<2.8" in json.dumps(answer["conflicts"])
+    code, answer, _ = resolved("kept-aside<2", "old-friend")
+    assert "kept-aside 1.0 requires torch<2.7" in json.dumps(answer["conflicts"])
+    assert index.asked == []

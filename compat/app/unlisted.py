@@ -1,7 +1,8 @@
-"""Packages without rows, judged by what the index publishes of them: ``resolve --online``.
+"""Packages without rows, judged by the metadata of their wheels: as it was recorded, or as an index publishes it.
 
-The index is the one that the installer is configured for. Of each package the newest releases that the requirement
-takes are read: the names of their wheels, and the metadata of one wheel for each platform. Nothing is downloaded
+Of some packages ``matrix/observed`` holds what a refresh measured though nobody wrote rows of them. With ``--online``
+the index is asked instead, the one that the installer is configured for: the names of the wheels, and the metadata of
+one wheel for each platform. Either way the newest releases that the requirement takes are read; nothing is downloaded
 whole, and nothing is asked without ``--online``.
 """
 
@@ -17,64 +18,98 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from compat.matrix import Matrix
+    from compat.matrix.measured import Measured
+    from compat.versions import Line
 
 _RELEASES: Final = 3  # of a package: each costs a question for each platform
 _PACKAGES: Final = 20
 _SOURCE: Final = "index-online"
 
 
-def laid_over(requirements: Iterable[str], matrix: Matrix) -> tuple[Matrix, tuple[str, ...]]:
-    """The matrix with rows of the packages that it has none of; and a sentence for each that stays unjudged.
+def laid_over(requirements: Iterable[str], matrix: Matrix, *, online: bool) -> tuple[Matrix, tuple[str, ...]]:
+    """The matrix with rows of the packages that it has none of; and a sentence for each that the index does not tell.
 
     Args:
         requirements: what is wanted; a line that is none, or of a package that has rows, is passed over.
         matrix: what is known without the index.
+        online: whether the index is asked; else what was recorded counts.
     """
-    from compat.matrix import store
+    from compat.matrix import measured, store
     from compat.resolve.knowledge import Knowledge
     from compat.versions import requirement
 
-    shared = Knowledge(matrix).shared_names
+    lines = [found for text in dict.fromkeys(requirements) if (found := requirement(text)) and not found.url]
+    lines = [line for line in lines if not matrix.package(line.name)]
+    shared = Knowledge(matrix).shared_names if lines else frozenset()
     tables: dict[str, list[dict[str, Any]]] = {"packages": []}
     failed: dict[str, str] = {}
-    lines = (found for text in dict.fromkeys(requirements) if (found := requirement(text)) and not found.url)
     for line in lines:
-        if line.name in shared or matrix.package(line.name) or f"builds.{line.name}" in tables:
+        if line.name in shared or f"builds.{line.name}" in tables:
             continue
         try:
-            rows = [*_rows(line.name, line.spec, matrix, shared)] if len(tables) <= _PACKAGES else []
+            releases = _published(line.name, line.spec) if online else _recorded(line.name, line.spec)
+            rows = [*_rows(releases, matrix, shared)] if len(tables) <= _PACKAGES else []
         except (InputError, CannotCheckError) as error:
             failed[line.name] = f"{line.name} stays unjudged: {error}"
             continue
+        source = _SOURCE if online else measured.SOURCE
         if rows:
-            named = {"name": line.name, "title": line.name, "kind": "companion", "source": _SOURCE, "how": "measured"}
+            named = {"name": line.name, "title": line.name, "kind": "companion", "source": source, "how": "measured"}
             tables["packages"].append(named)
-            tables[f"builds.{line.name}"] = rows
-        else:
+            tables[f"builds.{line.name}"] = [{**row, "source": source} for row in rows]
+        elif online:
             failed[line.name] = f"{line.name} stays unjudged: no wheel of {line.text} was read"
     if not tables["packages"]:
         return matrix, tuple(failed.values())
     day = datetime.now(timezone.utc).date().isoformat()
     cited = {_SOURCE: f"Names and metadata of the wheels on the index that the installer is configured for, read {day}"}
-    return matrix.beneath(store.Held(tables, cited)), tuple(failed.values())
+    return matrix.beneath(store.Held(tables, cited if online else {})), tuple(failed.values())
 
 
-def _rows(name: str, spec: str, matrix: Matrix, shared: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """Rows of the newest releases of a package that a specifier takes.
+def _rows(found: Iterable[Measured], matrix: Matrix, shared: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """Rows of releases, with those of their requirements that a row of the matrix can decide, none of an extra.
 
     Where an archive of sources is there too, a Python or platform without a wheel may compile it: that a wheel lacks is
     no proof, so the row infers those.
     """
     from compat.matrix import store
+    from compat.versions import requirement
+
+    def decides(line: Line | None) -> bool:
+        known = line and not line.url and "extra" not in line.marker
+        return bool(known and line and (matrix.package(line.name) or line.name in shared))
+
+    for release in found:
+        for build in release.builds(matrix):
+            row = store.stated(build)
+            row["requires"] = [raw for raw in build.requires if decides(requirement(raw))]
+            told = {key: value for key, value in row.items() if value not in ("", [], False)}
+            inferred = {"inferred": "python platforms glibc macos"} if release.facts.get("source") else {}
+            yield {**told, "runtime": build.runtime, **inferred}
+
+
+def _recorded(name: str, spec: str) -> Iterator[Measured]:
+    """The newest releases that a specifier takes, of those that a refresh measured, newest first."""
+    from packaging.specifiers import SpecifierSet
+
+    from compat.matrix.measured import Measured, releases
+
+    kept = {version: facts for version, facts in releases(name).items() if facts["wheels"] and not facts.get("yanked")}
+    newest = [*SpecifierSet(spec).filter(kept)][::-1][:_RELEASES]
+    return (Measured(name, version, kept[version]) for version in newest)
+
+
+def _published(name: str, spec: str) -> Iterator[Measured]:
+    """The newest releases that a specifier takes, of those on the index, newest first.
+
+    Raises:
+        InputError, CannotCheckError: see :mod:`compat.registry.indexes`.
+    """
     from compat.matrix.measured import Measured
 
     for version, release in _newest(name, spec).items():
         for keys in release.wheels.values():
-            for build in Measured(name, version, _facts(keys, matrix, shared)).builds(matrix):
-                row = store.stated(build)
-                told = {key: value for key, value in row.items() if value not in ("", [], False)}
-                inferred = {"inferred": "python platforms glibc macos"} if release.sources else {}
-                yield {**told, "runtime": "", "source": _SOURCE, **inferred}
+            yield Measured(name, version, {**_facts(keys), "source": release.sources})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +146,16 @@ def _newest(name: str, spec: str) -> dict[str, _Release]:
     return {str(version): _Release(found[version], version in sources) for version in taken}
 
 
-def _facts(keys: Mapping[tuple[str, str], str], matrix: Matrix, shared: frozenset[str]) -> dict[str, Any]:
-    """What a platform's wheels of a release say, the requirements from the metadata of the first of them.
-
-    Requirements of extras are left out, and those that no row of the matrix can decide.
-    """
+def _facts(keys: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    """What a platform's wheels of a release say, the requirements from the metadata of the first of them."""
     from email.parser import HeaderParser
 
     from compat.registry import indexes
-    from compat.versions import requirement
 
     told = HeaderParser().parsestr(indexes.metadata(next(iter(keys.values()))))
-    lines = [found for raw in told.get_all("Requires-Dist") or () if (found := requirement(raw))]
-    kept = [line for line in lines if not line.url and "extra" not in line.marker]
     pythons: dict[str, set[str]] = {}
     for key, listed in keys:
         pythons.setdefault(key, set()).update(listed.split())
-    requires = sorted(line.text for line in kept if matrix.package(line.name) or line.name in shared)
     groups = {key: " ".join(sorted(listed)) for key, listed in pythons.items()}
+    requires = sorted(told.get_all("Requires-Dist") or ())
     return {"python": told.get("Requires-Python") or "", "wheels": [{"for": groups, "requires": requires}]}
