@@ -115,6 +115,7 @@ class Facts:
     xids = _texts("NVIDIA Xid numbers found in the kernel log")
     driver_log = _texts("lines of the kernel log that say why NVIDIA's module could not start a GPU")
     mps = _text("NVIDIA's multi-process service: running, or stopped with its pipes left behind; else absent")
+    gpu_sharing = _text("how the pods of a Kubernetes node share each GPU, and its replicas: time-slicing 4, mps 10")
     imex = _text("version and state of NVIDIA's IMEX service; absent if not installed")
     peer_access = _flag("whether every pair of CUDA devices can address each other's memory")
     pcie_acs = _texts("PCIe bridges above GPUs whose access control redirects traffic between devices")

@@ -154,7 +154,7 @@ def gpus() -> Schema:
             **dict.fromkeys(("name", "vendor", "target", "architecture", "segment", "form", "pcie", "how"), _TEXT),
             **dict.fromkeys(("year", "memory_gib", "bandwidth_gbs", "watts", "links", "links_gbs"), number),
             **dict.fromkeys(("aliases", "features", "mig", "pci", "notes", "inferred", "lacks", "source"), _TEXTS),
-            **dict.fromkeys(("cuda", "driver", "rocm", "frameworks"), inner),
+            **dict.fromkeys(("cuda", "driver", "rocm", "frameworks", "sharing"), inner),
             "unified_memory": {"type": "boolean"},
             "rates": {"type": "object", "additionalProperties": number},
         },

@@ -91,18 +91,14 @@ def _room(matrix: Matrix, text: str) -> Room:
     from compat.resolve.target import named
 
     one = named(matrix, text).gpus[0]
-    card, _, profile = one.name.partition(" MIG ")
-    (row, *_), _ = products(matrix, (card if profile else text,))
+    (row, *_), _ = products(matrix, (text,))
     part = Fraction(find_instance(matrix, text).part or 1) if is_instance(text) else Fraction(1)
     alike = [other for other in find_gpu(matrix, text) if other.memory_gib and row.name.lower() != text.strip().lower()]
     most = max((row, *alike), key=lambda other: other.memory_gib)
-    least = min((other.memory_gib for other in alike), default=most.memory_gib)
-    if profile:
-        least = gib = float(profile.partition(".")[2].partition("gb")[0])
-    else:
-        least, gib = least * float(part), most.memory_gib * float(part)
+    least = min((other.memory_gib for other in alike), default=most.memory_gib) * float(part)
+    gib = most.memory_gib * float(part)
     sure = "memory_gib" not in most.inferred and most.how != "inferred"
-    name = one.name if profile or part != 1 else most.name
+    name = one.name if part != 1 else most.name
     return Room(name, gib, least, sure, bool(record(matrix, most)["unified_memory"]), most.source)
 
 

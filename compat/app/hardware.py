@@ -7,6 +7,7 @@ fast in tf32, fp16, bf16 and fp8: https://www.nvidia.com/en-us/data-center/a100/
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +46,9 @@ _LABELS: Final = {
     "driver first": "first driver",
     "driver last": "last driver branch",
     "driver end of life": "end of that branch",
+    "sharing mig": "shared by MIG",
+    "sharing mps": "shared by MPS",
+    "sharing time-slicing": "shared by time slicing",
     "rocm first": "first ROCm",
     "rocm last": "last ROCm",
     "pci": "PCI ids",
@@ -190,6 +194,7 @@ def record(matrix: Matrix, row: Product) -> dict[str, Any]:
         "rocm": {"first": getattr(about, "first_rocm", ""), "last": getattr(about, "last_rocm", "")},
         "frameworks": _newest(matrix, row.target),
         "pci": list(row.pci),
+        "sharing": _sharing(matrix, row),
         "notes": [note for note in (row.note, getattr(about, "note", "")) if note],
         "how": row.how,
         "inferred": list(row.inferred),
@@ -198,6 +203,16 @@ def record(matrix: Matrix, row: Product) -> dict[str, Any]:
     known = {key: _stated(value) if isinstance(value, dict) else value for key, value in body.items()}
     always = {name: known[name] or None for name in _NUMBERS} | {"rates": known["rates"]}
     return {key: always.get(key, value) for key, value in known.items() if key in always or value or value is False}
+
+
+def _sharing(matrix: Matrix, row: Product) -> dict[str, str]:
+    """The ways in which programs share a GPU, and what each of them has then; slices where the card has profiles."""
+    own = targets.sm(row.target)
+    return {
+        one.way: f"memory: {one.memory}; a fault ends {one.faults}"
+        for one in matrix.table("sharing")
+        if own and (own.major, own.minor) >= versions.release(one.first_cc or "0.0") and (row.mig or one.way != "mig")
+    }
 
 
 def _stated(body: dict[str, Any]) -> dict[str, Any]:
@@ -246,8 +261,11 @@ def compared(matrix: Matrix, rows: Sequence[Product]) -> Table:
 
     A value that nobody saw in a document is marked; where there is but one product, its line says so.
     """
-    told = [dict(_cells(record(matrix, row))) for row in rows]
     several = len(rows) > 1
+    told = [
+        {name: text for name, text in _cells(record(matrix, row)) if not several or not name.startswith("sharing ")}
+        for row in rows
+    ]
     lines = [
         _line(rows, [one.get(name, "") for one in told], name) for name in dict.fromkeys(n for one in told for n in one)
     ]
@@ -310,21 +328,34 @@ def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tu
     """
     from compat.matrix.instances import find_instance, is_instance
     from compat.matrix.products import find_gpu
-    from compat.resolve.target import gpu
+    from compat.resolve import target
 
     rows: list[Product] = []
     notes = []
     for name in names:
         wanted = find_instance(matrix, name).gpu if is_instance(name) else name
-        one = gpu(matrix, wanted)
+        one = target.named(matrix, wanted).gpus[0]
         if one.name == one.target:
             hint = f"`envcheck matrix show {one.name}` tells of it, and of its products"
             raise InputError(f"{one.name} is a target of many products", expected="a product", hint=hint)
-        found = find_gpu(matrix, wanted)
-        own = next(row for row in found if row.name == one.name)
-        rows.append(own)
+        card, _, profile = one.name.partition(" MIG ")
+        found = find_gpu(matrix, card if profile else wanted)
+        own = next(row for row in found if row.name == card)
+        rows.append(_slice(own, profile) if profile else own)
         others = [row.name for row in found if row.name != own.name]
-        if others and own.name.lower() != wanted.strip().lower():
+        if others and not profile and own.name.lower() != wanted.strip().lower():
             rest = ", ".join(others[:_OTHERS]) + (", ..." if len(others) > _OTHERS else "")
             notes.append(f"{wanted} is the name of {len(found)} products: {own.name} is shown, not {rest}")
     return tuple(dict.fromkeys(rows)), tuple(notes)
+
+
+def _slice(row: Product, profile: str) -> Product:
+    """A MIG slice as a product: its memory, and of the card what it has too; its rates and power are in no document."""
+    count = next(text.rpartition(":")[2] for text in row.mig if text.startswith(f"{profile}:"))
+    gib = float(profile.partition(".")[2].partition("gb")[0])
+    note = f"{profile[0]}/7 of the card's processors; a card has at most {count} of them"
+    lost: dict[str, Any] = dict.fromkeys(
+        ("bandwidth_gbs", "watts", "links_gbs", *(f"{rate}_tflops" for rate in RATES)), 0
+    )
+    kept = replace(row, aliases="", pci=(), links=0, mig=(), **lost)
+    return replace(kept, name=f"{row.name} MIG {profile}", memory_gib=gib, note=note)

@@ -225,6 +225,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     ),
     "intel": _of("intel", "Intel targets", "target: intel, architecture, runs code for: runs, features"),
     "gpus": _of("gpus", "GPU products", "name, target, GiB: memory_gib, GB/s: bandwidth_gbs, segment, year, PCI: pci"),
+    "sharing": _of("sharing", "Ways to share a GPU", "way, memory, compute, faults, limits, from: first_cc"),
     "instances": _of("instances", "Instance types of clouds", "name, cloud, GPU: gpu, count, part of one: part, arch"),
     "formats": _of(
         "formats",

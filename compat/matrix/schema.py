@@ -139,6 +139,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "pci": PCI,
         "mig": _pattern(r"[1-7]g\.\d{1,3}gb([+-][a-z.]{2,8})?:[1-7]", "a profile and its number such as 1g.10gb:7"),
     },
+    rows.Sharing: {"way": _word("mig", "mps", "time-slicing"), "first_cc": MINOR},
     rows.Instance: {
         "name": _pattern(r"[A-Za-z][A-Za-z0-9._-]+", "a type such as p5.48xlarge"),
         "cloud": _word("aws", "azure", "gcp"),

@@ -210,3 +210,33 @@ def test_a_name_of_several_products_says_which_is_shown(envcheck):
     assert code == 0
     assert out.startswith("NVIDIA A100-SXM4-40GB")
     assert "not NVIDIA A100-SXM4-80GB" in err
+
+
+def test_a_slice_is_shown_with_what_it_has_and_without_the_rates_of_its_card(envcheck):
+    _, out, _ = envcheck("gpu", "show", "H100:1g.10gb", "--format", "json")
+    body = json.loads(out)["gpus"][0]
+    assert (body["name"], body["memory_gib"]) == ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 10)
+    assert (body["bandwidth_gbs"], body["watts"], body["rates"]) == (None, None, {})
+    assert not body.keys() & {"links", "mig", "pci"}
+    assert "1/7 of the card's processors; a card has at most 7 of them" in body["notes"]
+    code, out, _ = envcheck("gpu", "compare", "H100:1g.10gb", "A100:2g.20gb", "--format", "json")
+    assert (code, [gpu["memory_gib"] for gpu in json.loads(out)["gpus"]]) == (0, [10, 20])
+    code, _, err = envcheck("gpu", "show", "H100:1g.7gb")
+    assert (code, "no MIG profile 1g.7gb" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [
+        ("H100 PCIe", {"mig", "mps", "time-slicing"}),
+        ("Tesla T4", {"mps", "time-slicing"}),
+        ("Tesla K10", {"time-slicing"}),
+        ("MI300X", set()),
+    ],
+)
+def test_the_ways_to_share_a_gpu_are_those_that_it_has(envcheck, name, ways):
+    body = json.loads(envcheck("gpu", "show", name, "--format", "json")[1])["gpus"][0]
+    assert set(body.get("sharing", {})) == ways
+    if "mig" in ways:
+        assert "its own slice alone" in body["sharing"]["mig"]
+        assert "all clients" in body["sharing"]["mps"]

@@ -69,3 +69,18 @@ def test_nodes_of_one_system_and_two_kernels():
     rows = [f"n{at}   v1.27   Ubuntu 22.04.4 LTS   5.15.0-9{at}-generic   containerd://1.7" for at in (4, 5)]
     host = read("\n".join([head, *rows])).host
     assert (host.os, host.kernel) == ("ubuntu22.04", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "way"),
+    [
+        ("gpu.replicas=4", "time-slicing 4"),
+        ("gpu.replicas=10 nvidia.com/gpu.sharing-strategy=mps", "mps 10"),
+        ("gpu.replicas=2 nvidia.com/gpu.sharing-strategy=time-slicing", "time-slicing 2"),
+        ("gpu.replicas=1 nvidia.com/gpu.sharing-strategy=none", None),
+        ("gpu.replicas=0 nvidia.com/gpu.sharing-strategy=time-slicing", None),
+        ("gpu.replicas=4 nvidia.com/gpu.sharing-strategy=other", None),
+    ],
+)
+def test_replicas_of_a_gpu_are_shared_in_the_way_that_a_label_names(said, way):
+    assert read("Labels:   " + f"nvidia.com/{said}".replace(" ", "\n          ")).host.gpu_sharing == way

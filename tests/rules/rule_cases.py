@@ -246,6 +246,8 @@ FAULTY = [
         {"gpus": [{"name": "Intel Arc A770", "vendor": "intel"}], "device_nodes_denied": ["/dev/dri/renderD128"]},
     ),
     ("vgpu-unlicensed", {"error": "CUDA_ERROR_DEVICE_NOT_LICENSED"}),
+    ("gpu-shared", {"gpus": [card()], "mps": "running"}),
+    ("gpu-shared", {"gpus": [card()], "gpu_sharing": "time-slicing 4"}),
     ("mps-broken", {"error": "MPS client failed to connect to the MPS control daemon or the MPS server"}),
     # kernel targets
     ("arch-too-new-for-build", {"gpus": BLACKWELL, "packages": {"torch": "2.5.1+cu124"}}),

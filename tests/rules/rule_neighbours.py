@@ -47,6 +47,7 @@ SOUND = [
     ("gpu-unlike-its-kind", {"gpus": [card("NVIDIA GeForce RTX 4090 Laptop GPU", "sm_89", pcie_max="gen3 x8")]}),
     ("gpu-unlike-its-kind", {"gpus": [card("NVIDIA A100-SXM4-80GB", "sm_80", nvlinks=4, nvlinks_down=8)]}),
     ("gpu-unlike-its-kind", {"gpus": [card(clock_max_mhz=3105), card("NVIDIA L4", clock_max_mhz=2040)]}),
+    ("gpu-shared", {"gpus": [card()], "mps": "stopped"}),
     ("gpu-power-capped", {"gpus": [card(power_limit_w=450, power_default_w=450)]}),
     ("gpu-power-capped", {"gpus": [card(power_limit_w=600, power_default_w=450)]}),
     (

@@ -21,6 +21,7 @@ from compat.matrix.rows.machines import (
     Jetpack,
     Processor,
     Product,
+    Sharing,
     System,
 )
 from compat.matrix.rows.signals import Signal
@@ -68,6 +69,7 @@ __all__ = [
     "Requirement",
     "RocmRelease",
     "Row",
+    "Sharing",
     "Signal",
     "Soname",
     "System",
@@ -91,6 +93,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "intel": Intel,
     "rocm": RocmRelease,
     "gpus": Product,
+    "sharing": Sharing,
     "instances": Instance,
     "formats": Format,
     "caches": Cache,
@@ -126,6 +129,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Intel: ("intel",),
     RocmRelease: ("rocm",),
     Product: ("name", "vendor", "target"),
+    Sharing: ("way",),
     Instance: ("name",),
     Format: ("format", "package", "versions", "weights"),
     Cache: ("rule", "models"),

@@ -55,6 +55,26 @@ class Product(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing(Row):
+    """A way for programs to share one GPU of NVIDIA's (table ``sharing``).
+
+    Attributes:
+        way: ``mig``, ``mps``, ``time-slicing``, as the device plugin for Kubernetes names them.
+        memory: what each program has of the memory; ``compute`` of the processors.
+        faults: whom a fault of one program ends.
+        limits: what else it changes.
+        first_cc: the oldest compute capability that has it.
+    """
+
+    way: str
+    memory: str
+    compute: str
+    faults: str
+    limits: str = ""
+    first_cc: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Instance(Row):
     """A cloud's instance type with GPUs (table ``instances``).
 

@@ -99,6 +99,7 @@ def _told(known: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], Iterator[
     yield ("cuda.driver-version.full", "cuda.driver.major"), driver
     yield ("cuda.runtime-version.full", "cuda.runtime.major"), _number("driver_cuda", known, "cuda.runtime", ())
     yield ("gpu.product", "gke-accelerator"), _cards(known)
+    yield ("gpu.sharing-strategy", "gpu.replicas"), _sharing(known)
 
 
 def _arch(known: Mapping[str, str]) -> Iterator[Claim]:
@@ -113,6 +114,13 @@ def _number(fact: str, known: Mapping[str, str], stem: str, tails: tuple[str, ..
     whole = known.get(f"{stem}-version.full") or ".".join(part for part in parts if part)
     if re.fullmatch(r"\d+(?:\.\d+){1,2}", whole):
         yield Claim(fact, whole, weight=Weight.LISTED)
+
+
+def _sharing(known: Mapping[str, str]) -> Iterator[Claim]:
+    """How a GPU is shared; before there was a label for the way (release 0.15), it was by time slices."""
+    replicas, way = known.get("gpu.replicas", ""), known.get("gpu.sharing-strategy", "time-slicing")
+    if replicas.isdigit() and len(replicas) < 6 and int(replicas) > 1 and way in {"time-slicing", "mps"}:
+        yield Claim("gpu_sharing", f"{way} {replicas}", weight=Weight.LISTED)
 
 
 def _cards(known: Mapping[str, str]) -> Iterator[Claim]:

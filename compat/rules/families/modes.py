@@ -239,6 +239,34 @@ class MpsBroken(NvidiaRule):
         return Found(detail=f"{heard.signal.meaning}{state}", facts=("mps",) if host.mps else ())
 
 
+class GpuShared(NvidiaRule):
+    """Several programs share a GPU.
+
+    Why: What each has of the memory and of the processors, and whom a fault ends, depends on the way it is shared.
+    Fix: Give each program a limit on memory of its own. Or use slices (MIG) or whole GPUs where faults must not spread.
+    Sources:
+        - https://docs.nvidia.com/deploy/mps/
+        - https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html
+    """
+
+    severity = "info"
+    area = "mps"
+    asks = ("gpu_sharing", "mps")
+
+    def check(self, host: Host, matrix: Matrix) -> Outcome:
+        """The labels of a node name replicas of each GPU, or the daemon of MPS runs."""
+        way, _, replicas = (host.gpu_sharing or ("mps" if host.mps == "running" else "")).partition(" ")
+        row = next((one for one in matrix.table("sharing") if one.way == way), None)
+        if row is None:
+            return None
+        told = f"By {way}, {replicas} replicas of each GPU." if replicas else f"By {way}."
+        return Found(
+            detail=f"{told} Memory of a program: {row.memory}. A fault of one ends {row.faults}.",
+            facts=("gpu_sharing",) if host.gpu_sharing else ("mps",),
+            sources=cite(matrix, row),
+        )
+
+
 class GpuUnlikeItsKind(NvidiaRule):
     """A GPU has less, or other, than its product.
 
