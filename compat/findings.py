@@ -104,6 +104,7 @@ class Unchecked:
 
     what: str
     why: str
+    code: str = ""  # of the finding that it leaves open
 
     @classmethod
     def wanting(cls, fact: str, codes: Iterable[str]) -> Unchecked:

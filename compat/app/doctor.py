@@ -10,6 +10,7 @@ from compat.app.files import is_text, only_once, read_log, shown
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 from compat.lazy import dataclass
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,7 +76,9 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     )
     found = _with_gaps(found, max(length, size, len(error)))
     if question.image and (source := host.reading("image").source).startswith("without "):
-        why = f"they were not fetched, for no fact is read there: {source.removeprefix('without ')}"
+        why = Sentence(
+            "they were not fetched, for no fact is read there: {names}", names=source.removeprefix("without ")
+        )
         found = replace(found, unchecked=(*found.unchecked, Unchecked("layers of the image with other files", why)))
     found = _with_wishes(_with_silence(found, question, log, length), question, host, matrix)
     return gate.demanded(found, host, require=require, gpus=question.gpus), host
@@ -85,7 +88,7 @@ def _with_silence(found: Report, question: Question, log: str, length: int) -> R
     """The report with the texts that hold nothing to judge: an empty one, or one that is no text at all."""
     report = question.report or (question.pasted and "the report")
     sizes = {question.log: len(log.strip()) if is_text(log) else -1, report: length}
-    why = {0: "it is empty", -1: "it is no text"}
+    why = {0: Sentence("it is empty"), -1: Sentence("it is no text")}
     gaps = tuple(Unchecked(shown(name), why[size]) for name, size in sizes.items() if name and size in why)
     return replace(found, unchecked=(*found.unchecked, *gaps), unanswered=tuple(gap.what for gap in gaps))
 
@@ -112,12 +115,14 @@ def _with_gaps(found: Report, length: int) -> Report:
 
     if length <= excerpts.LONG:
         return found
-    why = f"it is long: of lines that differ in numbers only, the first {excerpts.ALIKE} were read"
+    why = [Sentence("of lines that differ in numbers only, the first {count} were read", count=excerpts.ALIKE)]
     if length > excerpts.MOST:
-        why += f"; of more than {excerpts.MOST:,} other characters both ends, and between them what tells of a fault"
+        most = f"{excerpts.MOST:,}"
+        why.append(Sentence("of over {most} other characters the ends and what tells of a fault were read", most=most))
     if length > LIMIT:
-        why += f"; of a file over {LIMIT >> 20} MiB no more than its first and last {ENDS >> 20}"
-    return replace(found, unchecked=(*found.unchecked, Unchecked("the rest of the text", why)))
+        ends = {"limit": LIMIT >> 20, "size": ENDS >> 20}
+        why.append(Sentence("of a file over {limit} MiB no more was read than its first and last {size}", **ends))
+    return replace(found, unchecked=(*found.unchecked, *(Unchecked("the rest of the text", one) for one in why)))
 
 
 def _demand_sense(question: Question) -> None:
@@ -187,10 +192,13 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
         found = replace(found, unchecked=(*found.unchecked, *gaps))
     match answer.status:
         case "plan" if _depends(host, answer):
-            why = f"{_summary(answer)} would fit, if: " + "; ".join(answer.conditions)
-            return _unanswered(found, Unchecked(f"whether {text} can run", why))
+            conditions = "; ".join(answer.conditions)
+            why = Sentence("{plan} would fit, if: {conditions}", plan=_summary(answer), conditions=conditions)
+            return _unanswered(found, Unchecked(Sentence("whether {names} can run", names=text), why))
         case "plan":
-            return replace(found, fine=(*found.fine, f"{text} can run here: {_summary(answer)}"))
+            return replace(
+                found, fine=(*found.fine, Sentence("{names} can run here: {plan}", names=text, plan=_summary(answer)))
+            )
         case "unknown":
             return _unanswered(found, Unchecked(text, "; ".join(answer.conditions)))
         case _:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat.errors import InputError
 from compat.facts import Fact
 from compat.findings import Evidence, Finding, Fix, Unchecked, ranked
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,10 +61,11 @@ def demanded(found: Report, host: Host, *, require: Sequence[str] = (), gpus: in
         if all(isinstance(item, Fact) for item in facts):
             missing.append(_missing(f"{name} is required and not there", host, SUBJECTS[name]))
         else:
-            gaps.append(Unchecked(f"{name}, which is required", f"{' and '.join(SUBJECTS[name])} cannot be read here"))
+            why = Sentence("{facts} cannot be read here", facts=", ".join(SUBJECTS[name]))
+            gaps.append(Unchecked(Sentence("{name}, which is required", name=name), why))
     reading = host.reading("gpus")
     if gpus and not isinstance(reading, Fact):
-        gaps.append(Unchecked(f"that {gpus} GPUs are there", "the GPUs cannot be read here"))
+        gaps.append(Unchecked(Sentence("that {count} GPUs are there", count=gpus), "the GPUs cannot be read here"))
     elif gpus and (there := sum(not gpu.lost for gpu in _listed(host, "gpus"))) < gpus:
         missing.append(_missing(f"{there} of the {gpus} GPUs that are expected answer", host, ("gpus",)))
     return replace(

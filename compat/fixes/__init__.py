@@ -17,6 +17,7 @@ from compat.findings import Fix
 from compat.fixes import containers, drivers, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -134,7 +135,9 @@ def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Repor
     if _about(finding) in _told(now) or finding.code in codes:  # without the variable it rests on other facts
         return replace(fix, checked=False, unchecked="by the facts it would still be found")
     if new := {one.code for one in now.findings if one.severity == "error"} - {one.code for one in before.findings}:
-        return replace(fix, checked=False, unchecked=f"{', '.join(sorted(new))} would be found then")
+        return replace(
+            fix, checked=False, unchecked=Sentence("{codes} would be found then", codes=", ".join(sorted(new)))
+        )
     return replace(fix, checked=True)
 
 

@@ -8,6 +8,7 @@ from compat.findings import Ask
 from compat.rules.engine import facts_of
 from compat.rules.registry import RULES
 from compat.rules.stack import vendors_of
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.findings import Finding, Report
@@ -56,7 +57,9 @@ def questions(report: Report, case: Case) -> tuple[Ask, ...]:
     if not report.findings and report.checked:
         return ()
     open_causes = [one for one in report.findings if one.confidence == "possible"]
-    wanted = {one.title: _wanted(one, case) for one in open_causes} or {"what is there": _unknown(_ALWAYS, case)}
+    wanted: dict[str, frozenset[str]] = {one.title: _wanted(one, case) for one in open_causes} or {
+        Sentence("what is there"): _unknown(_ALWAYS, case)
+    }
     asked: list[Ask] = []
     for _ in range(_MOST):
         best = max(_programs(case), key=lambda program: _worth(program[1], wanted))

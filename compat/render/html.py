@@ -8,8 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.render.ink import one_line
-from compat.render.text import parts, unchecked_of, value_of, verdict
+from compat.render.ink import MARKS, one_line
+from compat.render.language import ENGLISH, LANGUAGES, spoken
+from compat.render.text import decides, parts, unchecked_of, value_of, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.findings import Finding, Report
+    from compat.render.language import Catalogue
     from compat.render.tables import Table
 
 _FOLDER: Final = Path(__file__).parent / "page"
-_WORDS: Final = {"error": "Error:", "warning": "Warning:", "info": "Note:"}
 
 # Which facts belong to which layer of the stack, by the labels of :func:`compat.render.text.parts`.
 _LAYERS: Final = {
@@ -37,7 +38,7 @@ _LAYERS: Final = {
 
 def report(found: Report, host: Host) -> str:
     """The report as one HTML document, which may be opened from an untrusted build's artifacts."""
-    return filled("report.html.j2", script="report.js", **_context(found, host))
+    return filled("report.html.j2", script="report.js", **_context(found, host, spoken()))
 
 
 def table(said: Table) -> str:
@@ -85,15 +86,17 @@ def _own(file: str) -> str:
     return (_FOLDER / file).read_text("utf-8") if file else ""
 
 
-def _context(found: Report, host: Host) -> dict[str, Any]:
+def _context(found: Report, host: Host, words: Catalogue) -> dict[str, Any]:
     """What the template says of a report."""
     return {
-        "verdict": verdict(found),
-        "layers": list(_layers(found, host)),
-        "findings": [_finding(finding) for finding in found.findings],
-        "questions": found.questions,
-        "fine": found.fine,
-        "unchecked": unchecked_of(found),
+        "lang": LANGUAGES[words is not ENGLISH],
+        "said": words.said,
+        "verdict": verdict(found, words),
+        "layers": list(_layers(found, host, words)),
+        "findings": [_finding(finding, words) for finding in found.findings],
+        "questions": [(one.run, decides(one, found, words)) for one in found.questions],
+        "fine": [words.told(line) for line in found.fine],
+        "unchecked": unchecked_of(found, words=words),
     }
 
 
@@ -107,11 +110,12 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _layers(found: Report, host: Host) -> Iterable[dict[str, str]]:
+def _layers(found: Report, host: Host, words: Catalogue) -> Iterable[dict[str, str]]:
     """The stack from the system up, each layer with the error that speaks of its facts."""
-    for name, text in parts(host).items():
-        blamed = [finding.title for finding in found.findings if finding.severity == "error" and _speaks(finding, name)]
-        yield {"name": name, "text": text, "broken": f"Error: {blamed[0]}" if blamed else ""}
+    errors = [finding for finding in found.findings if finding.severity == "error"]
+    for name, text in parts(host, words).items():
+        blamed = next((words.title(finding) for finding in errors if _speaks(finding, name)), "")
+        yield {"name": words.said(name), "text": text, "broken": f"{words.said('Error:')} {blamed}" if blamed else ""}
 
 
 def _speaks(finding: Finding, layer: str) -> bool:
@@ -119,20 +123,22 @@ def _speaks(finding: Finding, layer: str) -> bool:
     return any(item.fact.partition(".")[0] in _LAYERS.get(layer, ()) for item in finding.evidence)
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    """A finding with its values as text."""
+def _finding(finding: Finding, words: Catalogue) -> dict[str, Any]:
+    """A finding with its values as text; ``values`` is its English sentence where another stands in its place."""
+    detail = words.detail(finding)
     return {
         "severity": finding.severity,
-        "word": _WORDS[finding.severity],
-        "title": finding.title,
+        "word": words.said(MARKS[finding.severity][1]),
+        "title": words.title(finding),
         "place": f"{finding.place.file}:{finding.place.line}" if finding.place else "",
-        "detail": finding.detail,
-        "fix": finding.fix.text,
+        "detail": detail,
+        "values": finding.detail if detail != finding.detail else "",
+        "fix": words.fix(finding),
         "commands": "\n".join(map(one_line, finding.fix.commands)),
-        "unchecked": finding.fix.unchecked,
-        "consequences": [f"{item.title} ({item.code})" for item in finding.consequences],
+        "unchecked": words.told(finding.fix.unchecked),
+        "consequences": [f"{words.title(item)} ({item.code})" for item in finding.consequences],
         "code": finding.code,
-        "confidence": finding.confidence,
+        "confidence": words.said(finding.confidence),
         "evidence": [
             {"fact": item.fact, "value": value_of(item.value), "source": item.source} for item in finding.evidence
         ],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
 # What stands before a line, drawn and in words.
-_MARKS: Final = {
+MARKS: Final = {
     "error": ("✗", "Error:"),
     "warning": ("!", "Warning:"),
     "info": ("i", "Note:"),
@@ -94,7 +94,7 @@ class Ink:
 
     def mark(self, kind: str) -> str:
         """What stands before a line: error, warning, info, fits, unknown, skipped, or a command to type."""
-        return self.words.said(_MARKS[kind][1]) if self.plain else _MARKS[kind][0]
+        return self.words.said(MARKS[kind][1]) if self.plain else MARKS[kind][0]
 
     def __call__(self, style: str, text: str) -> str:
         """The text in a style of words from bold, dim, red, green, yellow, blue, cyan."""

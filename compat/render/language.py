@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Change, Driver, Install, Python, Toolkit, Uninstall, Variable
 from compat.errors import InputError
 from compat.lazy import dataclass
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,12 @@ class Catalogue:
         """The sentence in this language, its words in braces replaced by the values."""
         text = self.sentences.get(sentence, sentence)
         return text.format(**values) if values else text
+
+    def told(self, text: str) -> str:
+        """A text in this language: in its parts if it knows them, else as a sentence of its own."""
+        if isinstance(text, Sentence):
+            return self.said(text.sentence, **text.values)
+        return self.sentences.get(text, text)
 
     def counted(self, count: int, noun: str) -> str:
         """A count with its noun: ``1 error``, ``2 errors``."""

@@ -53,7 +53,7 @@ def report(
     if quiet:
         return "\n".join(told[:-1])
     lines = [pen("bold", title), *machine(host, pen), "", *told]
-    lines += _fine(found, pen, verbose=verbose)
+    lines += _fine(found, pen)
     if found.fine:
         lines.append("")
     if found.questions:
@@ -61,7 +61,7 @@ def report(
         lines += [
             line
             for one in found.questions
-            for line in (f"  {pen.mark('command')} {one.run}", *pen.wrap(_decides(one, found, pen), "      "))
+            for line in (f"  {pen.mark('command')} {one.run}", *pen.wrap(decides(one, found, pen.words), "      "))
         ]
         lines.append("")
     if found.unchecked:
@@ -80,21 +80,17 @@ def summary_of(host: Host) -> str:
     return one_line(" · ".join(word for word in words if word))
 
 
-def _fine(found: Report, pen: Ink, *, verbose: bool) -> list[str]:
-    """What fits, a line each; in another language than that of the checks only how much of it there is."""
-    if pen.words is not ENGLISH and not verbose and found.fine:
-        return [pen("green", f"{pen.mark('fits')} ") + pen.words.said("{count} checks fit", count=len(found.fine))]
-    return [pen("green", f"{pen.mark('fits')} ") + one_line(text) for text in found.fine]
+def _fine(found: Report, pen: Ink) -> list[str]:
+    """What fits, a line each."""
+    return [pen("green", f"{pen.mark('fits')} ") + one_line(pen.words.told(text)) for text in found.fine]
 
 
-def _decides(ask: Ask, found: Report, pen: Ink) -> str:
+def decides(ask: Ask, found: Report, words: Catalogue) -> str:
     """What the output of a command decides."""
-    titles = [pen.words.title(one) for one in found.findings if one.title in ask.decides]
-    return (
-        ask.decides
-        if pen.words is ENGLISH or not titles
-        else pen.words.said("whether: ") + pen.words.said("; ").join(titles)
-    )
+    titles = [words.title(one) for one in found.findings if one.title in ask.decides]
+    if words is ENGLISH or not titles:
+        return words.told(ask.decides)
+    return words.said("whether: ") + words.said("; ").join(titles)
 
 
 def _devices(host: Host, words: Catalogue) -> list[str]:
@@ -124,7 +120,7 @@ def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
         lines += _labelled("do", words.fix(finding), pen)
     lines += [" " * 10 + pen("cyan", one_line(f"{pen.mark('command')} {command}")) for command in finding.fix.commands]
     if finding.fix.unchecked:
-        lines += _labelled("", f"{words.said('not checked')}: {finding.fix.unchecked}", pen)
+        lines += _labelled("", f"{words.said('not checked')}: {words.told(finding.fix.unchecked)}", pen)
     for consequence in finding.consequences:
         lines += _labelled("hence", f"{words.title(consequence)} ({consequence.code})", pen)
     if finding.sources and verbose:
@@ -142,9 +138,13 @@ def _sources(finding: Finding, most: int = 3) -> str:
 def unchecked_of(found: Report, *, verbose: bool = True, words: Catalogue = ENGLISH) -> list[str]:
     """What was not judged, an entry each: facts that nobody knows in one, everything else with its own reason.
 
-    In short the facts are counted, for their names are those of a host file: what gives them all is named instead.
+    In short what a question decides is left out, and the facts are counted, for their names are those of a host file:
+    what gives them all is named instead.
     """
-    said = [one_line(f"{item.what}: {item.why}") for item in found.unchecked if not item.fact]
+    asked = " ".join(one.decides for one in found.questions)
+    told = {one.code for one in found.findings if one.title in asked and not verbose}
+    left = (item for item in found.unchecked if not item.fact and item.code not in told)
+    said = [one_line(f"{words.told(item.what)}: {words.told(item.why)}") for item in left]
     facts = {item.fact: len(item.names) for item in found.unchecked if item.fact}
     if not facts:
         return said

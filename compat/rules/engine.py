@@ -19,6 +19,7 @@ from compat.rules.pages import page_of
 from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Rule, Unsure
 from compat.rules.stack import has_no_device
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -234,13 +235,16 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
         wanted = item.answer.names if isinstance(item.answer, Missing) else ()
         names = [name for name in dict.fromkeys((*wanted, *item.facts)) if not case.host.known(name)]
         if item.code in unsure and case.signals.pointing(item.code) and names:
-            questions[item.code] = Unchecked(f"whether it is {item.code}", _ask_for(names))
+            questions[item.code] = Unchecked(
+                Sentence("whether it is {code}", code=item.code), _ask_for(names), item.code
+            )
     return tuple(questions.values())
 
 
 def _ask_for(names: Sequence[str]) -> str:
     """The facts that would decide, each with its meaning, so that the person knows what to look up."""
-    return "would be decided by: " + "; ".join(f"{name} ({CATALOGUE[name].meaning})" for name in names)
+    facts = "; ".join(f"{name} ({CATALOGUE[name].meaning})" for name in names)
+    return Sentence("would be decided by: {facts}", facts=facts)
 
 
 def _unjudged(asked: Sequence[Asked]) -> tuple[Unchecked, ...]:

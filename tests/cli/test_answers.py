@@ -306,4 +306,4 @@ def test_what_of_a_long_log_was_passed_over_is_said(envcheck, host_file, tmp_pat
     assert code == 3  # a system alone lets nothing be checked
     gaps = [item["why"] for item in json.loads(out)["unchecked"] if item["what"] == "the rest of the text"]
     assert bool(gaps) == told
-    assert all("the first 64 were read" in why for why in gaps)
+    assert not gaps or "the first 64 were read" in gaps[0]

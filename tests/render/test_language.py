@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs/howto/files"
 CODES = [*RULES, *LINT]
 SOURCES = [*(ROOT / "compat/render").glob("*.py"), *(ROOT / "compat/cli").glob("*.py")]
+# Where a report's own sentences are made: what fits, what was not checked, why a fix was not tried.
+JUDGES = [*(ROOT / "compat/rules").rglob("*.py"), *(ROOT / "compat/fixes").glob("*.py"), *(ROOT / "compat/app").glob("*.py")]
+PLAN = ROOT / "compat/plan.py"
+TEMPLATES = [*(ROOT / "compat/render/page").glob("*.j2")]
 # What Typer says of itself.
 TYPERS = {
     "Options",
@@ -55,7 +59,17 @@ def spelled(node):
     """The texts that an expression may be: a literal, or either side of a condition."""
     if isinstance(node, ast.IfExp):
         return [*spelled(node.body), *spelled(node.orelse)]
-    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value else []
+
+
+def handed(source):
+    """Texts that a judge hands over whole: of a sentence with values, of what fits, of what was not checked and why."""
+    for node in ast.walk(ast.parse(source.read_text("utf-8"))):
+        name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        if name in {"Sentence", "Fits", "Unchecked", "Unsure"}:
+            yield from (text for argument in node.args for text in spelled(argument))
+        if isinstance(node, ast.keyword) and node.arg == "unchecked":
+            yield from spelled(node.value)
 
 
 def literals(source):
@@ -86,12 +100,14 @@ def paragraphs():
 
 def test_every_sentence_that_is_said_has_a_translation(chinese):
     wanted = {text for source in SOURCES for text in literals(source)[1]} | {*IN_SHORT.values(), *paragraphs()} | TYPERS
+    wanted |= {text for source in JUDGES for text in handed(source)}
+    wanted |= {text for page in TEMPLATES for text in re.findall(r'said\("([^"]*)"\)', page.read_text("utf-8"))}
     assert not sorted(wanted - set(chinese.sentences))
 
 
 def test_no_translation_is_of_a_sentence_that_nobody_says(chinese):
-    fixes, plan = ROOT / "compat/fixes/__init__.py", ROOT / "compat/plan.py"
-    known = {text for source in (*SOURCES, fixes, plan) for text in literals(source)[0]} | {*paragraphs()} | TYPERS
+    known = {text for source in (*SOURCES, *JUDGES, PLAN) for text in literals(source)[0]} | {*paragraphs()} | TYPERS
+    known |= {text for page in TEMPLATES for text in re.findall(r'said\("([^"]*)"\)', page.read_text("utf-8"))}
     remedies = {"gpu", "python", "os", "arch", "platform", "cpu", "runtime", "driver"}  # names of what a remedy changes
     kinds = {"wish", "option", "matrix", "fact", "machine", "likely", "possible"}  # words of a verdict
     assert not sorted(set(chinese.sentences) - known - remedies - kinds)

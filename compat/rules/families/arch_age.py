@@ -12,6 +12,7 @@ from compat.joints.verdict import Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
 from compat.rules.stack import Installed, named
+from compat.sentences import Sentence
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
@@ -229,7 +230,8 @@ class ArchTooNewForBuild(NvidiaRule):
 def _all_covered(installed: tuple[Installed, ...], gpus: tuple[Gpu, ...]) -> Outcome:
     carried = [item for item in installed if item.kernels and not item.rocm]
     if carried:
-        return Fits(f"{carried[0].label} carries code for {', '.join(dict.fromkeys(gpu.target for gpu in gpus))}")
+        targets = ", ".join(dict.fromkeys(gpu.target for gpu in gpus))
+        return Fits(Sentence("{build} carries code for {targets}", build=carried[0].label, targets=targets))
     return None
 
 

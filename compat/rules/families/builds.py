@@ -15,6 +15,7 @@ from compat.rules.knowledge import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, told
 from compat.rules.stack import FRAMEWORKS, canonical
 from compat.rules.together import clashing
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
@@ -163,7 +164,7 @@ class CpuOnlyBuild(Rule):
             Unsure("neither the framework's build nor a message tells") if is_open and not built else None
         )
         if built and _about(built[0], heard, signals, case.installed):  # without a GPU there is nothing to be glad of
-            outcome = Fits("" if host.gpus == () else f"{built[0].label} is a GPU build")
+            outcome = Fits("" if host.gpus == () else Sentence("{build} is a GPU build", build=built[0].label))
         return outcome
 
 

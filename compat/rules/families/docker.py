@@ -9,6 +9,7 @@ from compat import versions
 from compat.changes import Command, Container, System
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -196,7 +197,7 @@ class ContainerToolkitOld(NvidiaRule):
         if not is_version(container_toolkit) or not cgroup.startswith("v2"):
             return None
         if versions.release(container_toolkit) >= self._CGROUP_V2:
-            return Fits(f"container toolkit {container_toolkit} knows cgroup v2")
+            return Fits(Sentence("container toolkit {version} knows cgroup v2", version=container_toolkit))
         return Found(detail=f"Toolkit {container_toolkit} does not know cgroup v2.", severity="error")
 
 
@@ -269,7 +270,7 @@ class DockerNoGpuRuntime(NvidiaRule):
         It knows neither the runtime ``nvidia`` nor a CDI device.
         """
         if host.gpu_runtime or host.cdi_devices:
-            return Fits(f"{engine} can hand out GPUs")
+            return Fits(Sentence("{engine} can hand out GPUs", engine=engine))
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
         if not host.absent("gpu_runtime") or not cards or host.container or host.engine_status not in {None, "running"}:
             return None

@@ -10,6 +10,7 @@ from compat.changes import Command, Example, System, Variable
 from compat.findings import Fix
 from compat.rules.knowledge import consumer, cuda_of_driver, data_center, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +98,8 @@ class NoDriver(NvidiaRule):
         named = host.driver_cuda and signals.get("found-no-driver", "insufficient-35")
         answers = host.driver and (cards or named) and not host.l4t and "smi-failed" not in signals
         if answers or signals.saying("driver-there"):
-            return Fits(f"NVIDIA driver {host.driver} is loaded" if host.driver and not host.container else "")
+            is_ours = host.driver and not host.container
+            return Fits(Sentence("NVIDIA driver {version} is loaded", version=host.driver) if is_ours else "")
         if not cards or host.container or host.l4t:
             return Fits("") if host.container and host.driver else self._silent(host, signals, installed)
         if "smi-failed" in signals:
@@ -163,7 +165,7 @@ class DriverLibraryMismatch(NvidiaRule):
         left, right = versions.release(driver), versions.release(driver_library)
         length = min(len(left), len(right))
         if left[:length] == right[:length]:
-            return Fits(f"kernel module and libraries of the driver are both {driver}")
+            return Fits(Sentence("kernel module and libraries of the driver are both {version}", version=driver))
         return Found(detail=f"The kernel module is {driver}, the libraries are {driver_library}.")
 
 

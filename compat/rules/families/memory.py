@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Container, Variable
 from compat.rules.rule import AmdRule, Fits, Found, Outcome, Rule, told
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -44,7 +45,9 @@ class ShmTooSmall(Rule):
             )
         if small and host.container:
             return Found(detail=f"Shared memory has {host.shm_mib} MiB.", facts=facts)
-        return Fits(f"shared memory has {host.shm_mib} MiB") if host.shm_mib and host.container else None
+        if not host.shm_mib or not host.container:
+            return None
+        return Fits(Sentence("shared memory has {size} MiB", size=host.shm_mib))
 
 
 class ContainerMemlockLimit(Rule):
@@ -204,5 +207,5 @@ class DiskSpaceLow(Rule):
         """A write failed for want of space, or less is free than a GPU image takes."""
         told = "no-space" in signals
         if not told and disk_free_mib >= self._SMALL:
-            return Fits(f"{disk_free_mib // 1024} GiB of disk are free")
+            return Fits(Sentence("{size} GiB of disk are free", size=disk_free_mib // 1024))
         return Found(detail=f"{disk_free_mib} MiB are free.", severity="error" if told else None)

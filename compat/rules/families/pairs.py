@@ -13,6 +13,7 @@ from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.stack import named
+from compat.sentences import Sentence
 from compat.versions import release
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ class FrameworkPairMismatch(Rule):
         if open_:
             return Unsure(open_)
         names = list(dict.fromkeys(pair.left.name for pair in tied if matrix.package(pair.right.name)))
-        several = "" if len(names) > 1 else "s"
-        return Fits(f"{', '.join(names[:4])} belong{several} to the framework installed" if names else "")
+        return Fits(Sentence("the framework installed goes with {names}", names=", ".join(names[:4])) if names else "")
 
 
 class FrameworkBuildTagMismatch(Rule):

@@ -20,6 +20,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, told
 from compat.rules.stack import named
 from compat.rules.together import clashing
 from compat.rules.wanted import candidates, left_behind
+from compat.sentences import Sentence
 from compat.versions import place_of
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class PlatformUnsupported(Rule):
         processor = here.partition("_")[2] if "arch" in cited else ""
         other = processor and not tag.endswith((processor, "universal2"))
         if here.startswith(system) and not other:
-            return Fits(f"the wheel that was refused is for {tag}") if processor else None
+            return Fits(Sentence("the wheel that was refused is for {tag}", tag=tag)) if processor else None
         return Found(detail=f"The wheel is for {tag}; this is {here.rstrip('_')}.", facts=cited)
 
     @staticmethod
@@ -164,7 +165,7 @@ class PlatformUnsupported(Rule):
                 return Found(detail=detail, facts=("arch",), confidence="possible", severity="warning")
             if open_ended:
                 return None
-            return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {platform}")
+            return Fits(Sentence("{platform} has builds of {names}", platform=platform, names=", ".join(asked)))
         if usual or not signals.saying("nothing-fits") or _made_for(signals.value("wheel"), here):
             return None
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
@@ -272,7 +273,9 @@ class GlibcTooOld(Rule):
                 return Found(detail=f"{found.why}; {this}.", facts=facts, sources=cite(matrix, *found.rows))
         found_here = clashing(here, lambda part: clib.verdict(part.build, have), matrix, this=this, facts=facts)
         floors = [item.label for item in here if any(part.build.glibc for part in item.parts)]
-        return found_here or (Fits(f"glibc {have} is new enough for {floors[0]}") if floors else None)
+        if found_here or not floors:
+            return found_here
+        return Fits(Sentence("glibc {version} is new enough for {build}", version=have, build=floors[0]))
 
     @staticmethod
     def _of_wheel(signals: Hearing) -> str:

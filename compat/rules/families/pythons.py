@@ -16,6 +16,7 @@ from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.together import clashing
 from compat.rules.wanted import candidates, left_behind, standing
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.reading.messages import Hearing
@@ -78,7 +79,7 @@ class PythonUnsupported(Rule):
         known = {name: candidates(case.matrix, name, specifier) for name, specifier in case.wanted.items()}
         if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
             return None
-        return Fits(f"{', '.join(known)} {'is' if len(known) == 1 else 'are'} published for Python {short(python)}")
+        return Fits(Sentence("Python {version} has builds of {names}", version=short(python), names=", ".join(known)))
 
     @staticmethod
     def _wheel(python: str, signals: Hearing) -> Outcome:

@@ -15,6 +15,7 @@ from compat.joints.verdict import FITS, Clash, Unknown
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import AmdRule, Fits, Found, Outcome, Unsure
 from compat.rules.together import clashing
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +63,7 @@ class RocmLibsMixed(AmdRule):
         if item is None or "/rocm" not in path:
             return None
         if libraries.rocm(item.label, item.rocm, host.rocm or "") == FITS:
-            return Fits(f"the system's ROCm {host.rocm} is that of {item.label}")
+            return Fits(Sentence("the system's ROCm {version} is that of {build}", version=host.rocm, build=item.label))
         detail = f"LD_LIBRARY_PATH puts the system's ROCm before that of {item.label}."
         return Found(detail=detail, facts=("env.LD_LIBRARY_PATH", item.fact))
 
@@ -145,4 +146,4 @@ class RocmVersionMismatch(AmdRule):
             case Unknown():
                 return Unsure(found.why) if found.rows and len(getattr(found.rows[0], "drivers", ())) == 2 else None
             case _:
-                return Fits(f"amdgpu {amdgpu} is inside the range of ROCm {rocm}")
+                return Fits(Sentence("amdgpu {version} is inside the range of ROCm {rocm}", version=amdgpu, rocm=rocm))

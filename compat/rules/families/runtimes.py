@@ -14,6 +14,7 @@ from compat.joints.verdict import FITS, Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
 from compat.rules.together import clashing
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,7 +114,8 @@ class DriverTooOldForRuntime(NvidiaRule):
         another = "insufficient-35" in signals and all(item.inferred for item in builds)  # a runtime that is not known
         if not (driver or driver_cuda) or not builds or another or "driver-too-old" in signals:
             return None
-        return Fits(f"driver {driver or f'with CUDA {driver_cuda}'} is new enough for {builds[0].label}")
+        version = driver or f"with CUDA {driver_cuda}"
+        return Fits(Sentence("driver {version} is new enough for {build}", version=version, build=builds[0].label))
 
     @staticmethod
     def _jit(case: Case, supports: str) -> Outcome:

@@ -15,6 +15,7 @@ from compat.rules.families.arch_age import dropped
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
 from compat.rules.stack import named
+from compat.sentences import Sentence
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class ToolkitMismatchExtension(NvidiaRule):
         judged = joint.extends(torch.label, f"cuda{torch.cuda}", cuda_toolkit, *([torch.row] if torch.row else []))
         if not isinstance(judged, Clash):
             if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short"):
-                return Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major")
+                return Fits(Sentence("CUDA toolkit {version} is of torch's CUDA major", version=cuda_toolkit))
             # majors agree and a program still complained: it wants the minors alike
             built = f"torch is built with CUDA {torch.cuda}, and this program wants them alike"
             found = Found(detail=f"nvcc is CUDA {cuda_toolkit}, {built}.", facts=("cuda_toolkit", "builds"))
@@ -199,7 +200,7 @@ class HostCompilerUnsupported(NvidiaRule):
             return None
         best = versions.major(limit)
         if versions.major(gcc) <= best:
-            return Fits(f"gcc {gcc} is accepted by the CUDA toolkit")
+            return Fits(Sentence("gcc {version} is accepted by the CUDA toolkit", version=gcc))
         # an error where GPU code is compiled, a warning where some build failed
         mild: Severity = "warning" if "extension-build-failed" in signals else "info"
         return Found(
