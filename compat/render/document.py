@@ -27,7 +27,7 @@ def report(found: Report, host: Host, stamp: Stamp | None = None) -> dict[str, A
         "findings": [_shareable(findings.plain(finding)) for finding in found.findings],
         "fine": list(found.fine),
         "facts": facts.dump(host),
-        "unchecked": [{"what": item.what, "why": item.why} for item in found.unchecked],
+        "unchecked": [{"what": item.what, "why": item.why, "code": item.code} for item in found.unchecked],
         "questions": [{"run": item.run, "decides": item.decides} for item in found.questions],
     }
 

@@ -21,7 +21,11 @@ FILES = ROOT / "docs/howto/files"
 CODES = [*RULES, *LINT]
 SOURCES = [*(ROOT / "compat/render").glob("*.py"), *(ROOT / "compat/cli").glob("*.py")]
 # Where a report's own sentences are made: what fits, what was not checked, why a fix was not tried.
-JUDGES = [*(ROOT / "compat/rules").rglob("*.py"), *(ROOT / "compat/fixes").glob("*.py"), *(ROOT / "compat/app").glob("*.py")]
+JUDGES = [
+    *(ROOT / "compat/rules").rglob("*.py"),
+    *(ROOT / "compat/fixes").glob("*.py"),
+    *(ROOT / "compat/app").glob("*.py"),
+]
 PLAN = ROOT / "compat/plan.py"
 TEMPLATES = [*(ROOT / "compat/render/page").glob("*.j2")]
 # What Typer says of itself.

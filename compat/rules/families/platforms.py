@@ -165,7 +165,9 @@ class PlatformUnsupported(Rule):
                 return Found(detail=detail, facts=("arch",), confidence="possible", severity="warning")
             if open_ended:
                 return None
-            return Fits(Sentence("{platform} has builds of {names}", platform=platform, names=", ".join(asked)))
+            return Fits(
+                Sentence("there are builds of {names} for {platform}", platform=platform, names=", ".join(asked))
+            )
         if usual or not signals.saying("nothing-fits") or _made_for(signals.value("wheel"), here):
             return None
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."

@@ -79,7 +79,9 @@ class PythonUnsupported(Rule):
         known = {name: candidates(case.matrix, name, specifier) for name, specifier in case.wanted.items()}
         if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
             return None
-        return Fits(Sentence("Python {version} has builds of {names}", version=short(python), names=", ".join(known)))
+        return Fits(
+            Sentence("there are builds of {names} for Python {version}", version=short(python), names=", ".join(known))
+        )
 
     @staticmethod
     def _wheel(python: str, signals: Hearing) -> Outcome:
