@@ -219,3 +219,25 @@ def test_a_fix_says_its_change_with_the_machines_values(told, tmp_path):
     assert "处理" in body
     assert re.search(r"(安装|NVIDIA 驱动).*\d", body)
     assert "470.57.02" in body
+
+
+def test_the_page_of_a_report_is_chinese_throughout(told):
+    page = told("doctor", "torch==2.0.1", "--host", "workstation.toml", "--format", "html", "--lang", "zh-CN")
+    assert '<html lang="zh-CN">' in page
+    body = re.sub(r"<(details|script|pre|small|code|style|title)\b.*?</\1>|<[^>]*>", "\n", page, flags=re.DOTALL)
+    left = [line for line in body.splitlines() if re.search(r"[A-Za-z]{2,}", line) and not WIDE.search(line)]
+    assert left == [
+        "windows, x86_64",
+        "GPU",
+        "NVIDIA GeForce RTX 4070",
+        "NVIDIA 581.57",
+        "Python",
+        "3.11.9, torch 2.9.1 (cpu)",
+    ]
+
+
+def test_what_was_not_checked_and_not_tried_is_told_in_chinese(told):
+    body = told("doctor", "--require", "framework", "--expect-gpus", "2", "--host", "offline.toml", "--lang", "zh-CN")
+    body += told("doctor", "--error", "CUDA error: out of luck", "--host", "workstation.toml", "--lang", "zh-CN")
+    left = [line for line in body.splitlines() if line.startswith(("  ?", "          ")) and not WIDE.search(line)]
+    assert not [line for line in left if "$ " not in line]

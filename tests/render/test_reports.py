@@ -211,7 +211,7 @@ def test_json_follows_the_contract_and_its_schema():
     told = {"text": "Install a newer driver.", "commands": ["sudo apt install nvidia-driver-580"]}
     assert first["fix"] == {**told, "changes": [], "checked": False, "unchecked": ""}
     assert first["evidence"][1] == {"fact": "gpus", "value": ["a", "b"], "source": "NVML"}
-    assert document["unchecked"] == [{"what": "driver branch", "why": "kernel log is not readable"}]
+    assert document["unchecked"] == [{"what": "driver branch", "why": "kernel log is not readable", "code": ""}]
 
 
 def test_sarif_has_one_rule_per_code_and_a_place_where_there_is_one():
