@@ -23,6 +23,13 @@ _LONGEST: Final = 20_000  # characters; explanations of conflicts cite many sour
 # The runtime of a plan in which nothing has GPU code although no CPU build was asked for.
 NO_CODE: Final = "none"
 
+# Labels of an image: of the factory form its plan as JSON; of the plain form in its place the versions that were
+# planned, their runtime, and the digest of the plan.
+PLAN_LABEL: Final = "dev.envcheck.plan"
+VERSIONS_LABEL: Final = "dev.envcheck.versions"
+RUNTIME_LABEL: Final = "dev.envcheck.runtime"
+DIGEST_LABEL: Final = "dev.envcheck.digest"
+
 # Architectures as builders of images call them (OCI image specification, image-index.md, ``platform``).
 _PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
 

@@ -2,7 +2,7 @@
 # A container engine for the engine tests: `engine.sh start` uses the one that answers, or starts a private dockerd
 # (as root), makes the stand-in base images and prints the variables to export; `engine.sh stop` ends what it started.
 # Nothing outside its own folder is touched; images are kept there, so that a second start is quick.
-# ENVCHECK_ENGINE=podman starts Podman's service instead, with images by vfs, so that it needs nothing but root.
+# ENVCHECK_ENGINE=podman starts Podman's service instead, which needs nothing but root.
 # ENVCHECK_ENGINE_STORE=containerd keeps images in containerd's store, where the installed dockerd has it (24 or later):
 # attestations and cache export need it, with the buildx plugin.
 set -eu
@@ -49,15 +49,20 @@ start_podman() {
   printf '[containers]\ndefault_ulimits = ["nofile=%s:%s", "nproc=4096:4096"]\n[engine]\nruntime = "runc"\n' \
     "$(ulimit -Sn)" "$(ulimit -Hn)" >"$folder/containers.conf"
   printf 'unqualified-search-registries = ["docker.io"]\n' >"$folder/registries.conf"
-  CONTAINERS_CONF=$folder/containers.conf CONTAINERS_REGISTRIES_CONF=$folder/registries.conf setsid podman \
-    --root "$folder/data" --runroot "$folder/exec" --storage-driver vfs --events-backend file \
-    --cgroup-manager cgroupfs system service --time 0 "unix://$socket" >"$folder/podman.log" 2>&1 &
-  echo $! >"$folder/pid"
-  for _ in $(seq 60); do
-    answers && { say "podman with vfs on $socket"; return 0; }
-    sleep 0.5
+  # vfs copies the whole file system for each step of a build: it works everywhere, and takes minutes for an image.
+  for driver in overlay vfs; do
+    CONTAINERS_CONF=$folder/containers.conf CONTAINERS_REGISTRIES_CONF=$folder/registries.conf setsid podman \
+      --root "$folder/$driver" --runroot "$folder/exec-$driver" --storage-driver "$driver" --events-backend file \
+      --cgroup-manager cgroupfs system service --time 0 "unix://$socket" >"$folder/podman-$driver.log" 2>&1 &
+    echo $! >"$folder/pid"
+    for _ in $(seq 60); do
+      answers && { say "podman with $driver on $socket"; return 0; }
+      kill -0 $! 2>/dev/null || break
+      sleep 0.5
+    done
+    end_daemon
   done
-  tail -n 5 "$folder/podman.log" >&2
+  tail -n 5 "$folder"/podman-*.log >&2
   say "podman did not come up"
   exit 3
 }

@@ -47,11 +47,11 @@ def is_standin(image: str) -> bool:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip() == "1"
 
 
-def unpacked(requirement: str, python: str) -> int:
+def unpacked(wanted: list[str], python: str) -> int:
     """Bytes of the wheels that the requirement brings, unpacked."""
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "--python-version", python]
-        subprocess.run([*words, "--dest", folder, requirement], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([*words, "--dest", folder, *wanted], check=True, stderr=subprocess.DEVNULL)
         wheels = Path(folder).glob("*.whl")
         return sum(item.file_size for wheel in wheels for item in zipfile.ZipFile(wheel).infolist())
 
@@ -77,38 +77,35 @@ def main() -> None:
     """Build every form and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--framework", default="jax==0.10.2")
+    parser.add_argument("--module", default="", help="what is imported; the framework's name if left out")
     parser.add_argument("--base", default="python:3.11-slim")
     parser.add_argument("--python", default="3.11")
     parser.add_argument("--index", default="", help="where the framework comes from; the default index if left out")
     parser.add_argument("--ours", action="store_true", help="build our own forms alone")
     options = parser.parse_args()
     name, _, version = options.framework.partition("==")
-    build = PlannedBuild(name=name, version=version, runtime="cpu", module=name, index=options.index, links=True)
+    module = options.module or name
+    build = PlannedBuild(name=name, version=version, runtime="cpu", module=module, index=options.index, links=True)
     base = BaseImage(image=options.base, os="debian12", python=options.python, python_from="image")
     plan = Plan(runtime="cpu", python=options.python, base_image=base, builds=(build,))
+    wanted = f"--find-links {options.index} {options.framework}" if options.index else options.framework
     texts = {
         "plain": write(plan, Settings()),
         "factory": write(plan, Settings(form="factory")),
         "plain, bytecode = false": write(plan, Settings(bytecode=False)),
     }
-    texts |= (
-        {}
-        if options.ours
-        else {form: text.format(base=options.base, req=options.framework) for form, text in FORMS.items()}
-    )
+    texts |= {} if options.ours else {form: text.format(base=options.base, req=wanted) for form, text in FORMS.items()}
     print(f"{options.framework} on {options.base}{' (a stand-in)' if is_standin(options.base) else ''}")
     with tempfile.TemporaryDirectory() as folder:
         found = {
             form: built(text, f"envcheck-bench/{number}", folder) for number, (form, text) in enumerate(texts.items())
         }
     for form, (count, seconds) in found.items():
-        busy = import_seconds(f"envcheck-bench/{list(found).index(form)}", name)
+        busy = import_seconds(f"envcheck-bench/{list(found).index(form)}", module)
         print(
             f"{form:24} {count / 1e6:9.1f} MB {seconds:7.1f} s {count / found['plain'][0]:6.2f} x  import {busy:5.2f} s"
         )
-    if options.index:
-        return
-    floor = size(options.base) + unpacked(options.framework, options.python)
+    floor = size(options.base) + unpacked(wanted.split(), options.python)
     print(f"{'base plus its wheels':24} {floor / 1e6:9.1f} MB; plain {100 * (found['plain'][0] / floor - 1):+.1f} %")
     subprocess.run(
         ["docker", "rmi", "-f", *(f"envcheck-bench/{number}" for number in range(len(texts)))],

@@ -18,7 +18,8 @@ from compat.build.heard import explained
 from compat.build.outcome import Probe, Verification, findings, is_begun, is_complete, read
 from compat.build.peaks import weighed
 from compat.errors import CannotCheckError, InputError
-from compat.plan import NO_CODE
+from compat.plan import NO_CODE, PLAN_LABEL, RUNTIME_LABEL, VERSIONS_LABEL
+from compat.reading.systems import architecture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from compat.plan import Plan
 
 LEVELS: Final = ("driver", "framework", "bench", "stress")
-PLAN_LABEL: Final = "dev.envcheck.plan"
-VERSIONS_LABEL: Final = "dev.envcheck.versions"
-RUNTIME_LABEL: Final = "dev.envcheck.runtime"
-_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
 _PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
 # Where our images have it, then as a distribution calls it, then as images of the python family do.
@@ -151,7 +148,7 @@ def planned(labels: Mapping[str, str], arch: str = "") -> Plan | None:
     """
     from compat.plan import load
 
-    told = _told(labels, _MACHINES.get(arch, arch))
+    told = _told(labels, architecture(arch) or arch)
     if not (text := labels.get(PLAN_LABEL, "")):
         return told
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import compat.dockerfile.system as system
 from compat import resources
-from compat.dockerfile.image import PLAN_LABEL, context, label_of
+from compat.dockerfile.image import context, labels
 from compat.dockerfile.settings import Settings, check
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - f
     values = context(plan, settings)
     text = templates().get_template(f"{values['form']}.Dockerfile.j2").render(values)
     return _tidy(text)
-
-
-def labels(plan: Plan) -> dict[str, str]:
-    """What a builder that has the plan writes into the image, whose plain Dockerfile holds a digest of it alone."""
-    return {PLAN_LABEL: label_of(plan)}
 
 
 def notes(plan: Plan, settings: Settings) -> tuple[str, ...]:

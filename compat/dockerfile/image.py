@@ -15,7 +15,7 @@ from compat.dockerfile.commands import Commands
 from compat.dockerfile.plain import plain, served
 from compat.dockerfile.settings import SECRETS, demand, demand_requirement
 from compat.errors import InputError, InputErrors
-from compat.plan import Answer, digest, dump
+from compat.plan import DIGEST_LABEL, PLAN_LABEL, RUNTIME_LABEL, VERSIONS_LABEL, Answer, digest, dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from compat.dockerfile.servers import Server
     from compat.dockerfile.settings import Settings
     from compat.plan import BaseImage, Plan
-
-# Label that holds the plan as JSON, for ``verify`` and for whoever finds the image later.
-PLAN_LABEL: Final = "dev.envcheck.plan"
-# What the plain form holds in its place: the versions that were planned, their runtime, and the digest of the plan.
-VERSIONS_LABEL: Final = "dev.envcheck.versions"
-RUNTIME_LABEL: Final = "dev.envcheck.runtime"
-DIGEST_LABEL: Final = "dev.envcheck.digest"
 
 LOCK: Final = "/opt/tools-lock.txt"
 # Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer.
@@ -226,7 +219,7 @@ def _forgets_vendor(base: BaseImage, loose: list[str]) -> bool:
     Nothing is taken from it then, and its signing key was replaced once, which broke every older image
     (https://developer.nvidia.com/blog/updating-the-cuda-linux-gpg-repository-key/).
     """
-    return base.image.startswith("nvidia/cuda") and not system.takes_from_vendor(loose)
+    return base.image.startswith("nvidia/cuda") and not any(map(system.VENDOR.fullmatch, loose))
 
 
 def _environment(plan: Plan, settings: Settings) -> dict[str, str]:
@@ -327,14 +320,14 @@ def _labels(plan: Plan, base: BaseImage, settings: Settings, form: str) -> dict[
         "org.opencontainers.image.title": names,
         "org.opencontainers.image.description": f"{names} for {plan.runtime}, Python {plan.python}",
         "org.opencontainers.image.base.name": base.image,
-        PLAN_LABEL: label_of(plan),
+        **labels(plan),
         **({"dev.envcheck.matrix": plan.matrix} if plan.matrix else {}),
         **settings.labels,
     }
 
 
-def label_of(plan: Plan) -> str:
-    """The plan as a label holds it, without what only explains it."""
+def labels(plan: Plan) -> dict[str, str]:
+    """The plan as a label, without what only explains it: a builder that has it adds it to the plain form, too."""
     kept = {"choices", "conditions"}
     document = {key: item for key, item in dump(Answer(status="plan", plan=plan))["plan"].items() if key not in kept}
-    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return {PLAN_LABEL: json.dumps(document, sort_keys=True, separators=(",", ":"))}

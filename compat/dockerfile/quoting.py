@@ -7,16 +7,14 @@ lines, and the shell's inside ``RUN``. Nothing may break out of either.
 from __future__ import annotations
 
 import json
-import shlex
+from shlex import quote as shell
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def shell(text: str) -> str:
-    """One word of a shell command."""
-    return shlex.quote(text)
+__all__ = ["comment", "exec_form", "shell", "word"]
 
 
 def word(text: str) -> str:

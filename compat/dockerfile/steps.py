@@ -98,15 +98,11 @@ def toolkit_copies(plan: Plan) -> int:
     A wheel that bundles them and a framework that loads the system's are two; every further one is waste that the
     build refuses.
     """
-    bundled = sum(build.cuda_from == "wheel" for build in plan.builds if _has_gpu(build))
+    bundled = sum(build.cuda_from == "wheel" for build in plan.builds if build.runtime not in {"", "cpu"})
     shared = any(build.cuda_from == "packages" for build in plan.builds)
     system = any(item.startswith(("cuda", "rocm")) for item in plan.system)
     system = system or any(build.cuda_from == "system" for build in plan.builds)
     return bundled + shared + system
-
-
-def _has_gpu(build: PlannedBuild) -> bool:
-    return build.runtime not in {"", "cpu"}
 
 
 def gpu_targets(plan: Plan) -> tuple[str, ...]:
@@ -126,7 +122,7 @@ def expectations(plan: Plan, *, imports: bool) -> dict[str, Any]:
         "machines": list(plan.archs),
         "versions": plan.versions(),
         "copies": toolkit_copies(plan),
-        "builds": dict(_imports(plan)) if imports else {},
+        "builds": {build.module: build.runtime for build in plan.builds if build.module and imports},
         **({"files": files} if (files := _files(plan)) else {}),
     }
 
@@ -138,10 +134,3 @@ def _files(plan: Plan) -> list[str]:
     """
     folder = (plan.env or {}).get("LD_LIBRARY_PATH", "").partition(":")[0]
     return [f"{folder}/libcuda.so.1"] if plan.driver.package and folder else []
-
-
-def _imports(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Module -> runtime that it must say it was built for; empty where its version alone tells."""
-    for build in plan.builds:
-        if build.module:
-            yield build.module, build.runtime

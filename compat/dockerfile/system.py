@@ -9,7 +9,7 @@ from compat import versions
 from compat.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from compat.dockerfile.settings import Settings
     from compat.plan import BaseImage, Plan
@@ -50,7 +50,8 @@ _INTEL: Final = ("libze1", "libze-intel-gpu1")
 # the Intel graphics stack). Debian 13 has the loader without the driver.
 _INTEL_SUITES: Final[Mapping[str, str]] = {"ubuntu22.04": "jammy", "ubuntu24.04": "noble"}
 _INTEL_OWN: Final = ("ubuntu26.04",)
-_VENDOR: Final = re.compile(r"(cuda|libcu|libnv|libnccl|libnpp|tensorrt|nsight).*")
+# Packages of NVIDIA's own repository.
+VENDOR: Final = re.compile(r"(cuda|libcu|libnv|libnccl|libnpp|tensorrt|nsight).*")
 
 
 # Folders below site-packages in which NVIDIA's packages lay the libraries, by CUDA major (ONNX Runtime's
@@ -166,8 +167,3 @@ def compilers(plan: Plan, base: BaseImage) -> list[str]:
     tool = manager(base)
     compiler = {"apt": ["g++"], "dnf": ["gcc-c++"]}.get(tool, [])
     return [*pinned(plan, base), *_headers(plan, base, tool), *compiler]
-
-
-def takes_from_vendor(packages: Sequence[str]) -> bool:
-    """Whether any package comes from NVIDIA's own repository."""
-    return any(_VENDOR.fullmatch(package) for package in packages)

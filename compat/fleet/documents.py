@@ -75,14 +75,18 @@ def _text(text: str, stem: str, place: str) -> Iterator[Record]:
     try:
         document = tomls.loads(text)
     except (ValueError, RecursionError) as error:
-        told = {name: reading.read(part) for name, part in (_by_name(text) or {stem: text}).items()}
+        parts = _by_name(text) or {stem: text}
+        told = {name: reading.read(part) for name, part in parts.items()}
         if not any(one.programs for one in told.values()):
             expected = "neither JSON, Prometheus' text format, a report of a known program nor a host file in TOML"
             yield Broken(place, f"{expected}: {error}")
             return
         for name, one in told.items():
             known = Node(name=name, place=place, facts=facts.dump(one.host))
-            yield known if one.programs else Broken(f"{place} ({name})", "no report of a known program")
+            if "kubernetes" in one.programs:
+                yield kubernetes.described(known, parts[name])
+            else:
+                yield known if one.programs else Broken(f"{place} ({name})", "no report of a known program")
     else:
         yield from own.report(document, stem, place)
 

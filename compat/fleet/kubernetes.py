@@ -6,6 +6,8 @@ in GKE Standard node pools"; Karpenter, "Well-known labels"; Kubernetes, NodeSys
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +15,7 @@ from compat import facts
 from compat.fleet.records import Node, each
 from compat.reading import devices, values
 from compat.reading.programs.kubernetes import stated
+from compat.survey import Broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,6 +34,12 @@ _TELLING: Final = (
     "nvidia.com/gpu.", "nvidia.com/cuda.", "amd.com/gpu.", "kubernetes.io/arch", "beta.kubernetes.io/arch",
     "cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-", "eks.amazonaws.com/instance-gpu-",
 )  # fmt: skip
+
+# The label of the instance type, since Kubernetes 1.17 and before.
+_INSTANCE: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_KIND: Final = re.compile(rf"(?:{'|'.join(_INSTANCE)})(?:=|: )\"?([\w.-]{{1,80}})")
+_NAME: Final = re.compile(r"^(?:Name: {1,40}|  name: )([\w.-]{1,253})$", re.MULTILINE)
+_RUNTIME: Final = re.compile(r"\b(?:containerd|docker|cri-o)://\d+\.\d")  # each form has one for each node
 
 
 def nodes(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]:
@@ -52,8 +61,16 @@ def node(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]
     info = status.get("nodeInfo", {})
     system = str(info.get("osImage", "")), str(info.get("kernelVersion", ""))
     found = _facts(tuple(sorted(told.items())), tuple(capacity.items()), *system)
-    kind = str(labels.get("node.kubernetes.io/instance-type", ""))
+    kind = next((str(labels[key]) for key in _INSTANCE if key in labels), "")
     yield Node(name=document["metadata"].get("name", name), place=place, facts=found, instance=kind)
+
+
+def described(node: Node, text: str) -> Record:
+    """The node of ``kubectl describe node`` or of one node as YAML, with its name and instance type."""
+    if len(_RUNTIME.findall(text)) > 1:
+        return Broken(node.place, "several nodes in one text: give `kubectl get nodes -o json`")
+    name, kind = _NAME.search(text), _KIND.search(text)
+    return replace(node, name=name[1] if name else node.name, instance=kind[1] if kind else "")
 
 
 @lru_cache(maxsize=1024)

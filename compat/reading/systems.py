@@ -47,6 +47,8 @@ _ARCHITECTURES: Final = {
     "armv7l": "armv7l", "i686": "i686", "loongarch64": "loongarch64",
 }  # fmt: skip
 
+# The kernel that Windows names: 10.0 and a build of five digits, and an update's number.
+_WINDOWS_BUILD: Final = re.compile(r"10\.0\.\d{5}(?:\.\d+)?$")
 _ASIDE = re.compile(r"\s*\(([^()]*)\)\s*$")
 
 
@@ -89,7 +91,7 @@ def platform(text: str) -> str:
         return "wsl2"
     if "-microsoft" in low:
         return "wsl1"
-    if "windows" in low or low == "nt":
+    if "windows" in low or low == "nt" or _WINDOWS_BUILD.match(low):
         return "windows"
     if "mac" in low or "darwin" in low or low.startswith("os x"):
         return "darwin"

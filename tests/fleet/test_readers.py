@@ -1,10 +1,13 @@
 """What engines of clusters print, in the shapes that their documentation gives, read as facts of nodes."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from compat.app.fleet import survey
+from compat.app.knowledge import load
 from compat.fleet import Node, Seen, read
 from compat.survey import Broken
 
@@ -59,6 +62,135 @@ def test_a_node_of_kubernetes(labels, capacity, facts):
     assert node.facts["kernel"] == "5.15.0-105-generic"
     assert ("gpus" in node.facts) is ("gpus" in facts)  # a card that no label names stays unknown
     assert node.findings is None
+
+
+EKS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+T4_OF_KARPENTER = {"karpenter.k8s.aws/instance-gpu-count": "1", "karpenter.k8s.aws/instance-gpu-name": "t4"}
+L4_OF_KARPENTER = {"karpenter.k8s.aws/instance-gpu-count": "1", "karpenter.k8s.aws/instance-gpu-name": "l4"}
+# Nodes as people published them: labels, what there is of GPUs, system and kernel as far as they were printed.
+RECORDED = {
+    # awslabs/kubeflow-manifests, pull request 396: EKS, a managed group with NVIDIA's device plugin
+    "eks p3.2xlarge": (
+        {**EKS, "node.kubernetes.io/instance-type": "p3.2xlarge", "eks.amazonaws.com/capacityType": "ON_DEMAND"},
+        {"nvidia.com/gpu": "1"},
+        {},
+        {"gpus": ["Tesla V100-SXM2-16GB"], "arch": "x86_64"},
+    ),
+    # bottlerocket-os/bottlerocket, issue 4087: EKS by Karpenter; the device plugin shows no GPU
+    "eks g4dn.2xlarge": (
+        {**EKS, **T4_OF_KARPENTER, "node.kubernetes.io/instance-type": "g4dn.2xlarge"},
+        {},
+        {},
+        {"gpus": ["t4"], "arch": "x86_64"},
+    ),
+    # aws/amazon-vpc-cni-k8s, issue 3104: EKS by Karpenter, before a device plugin ran
+    "eks g6.xlarge": (
+        {**EKS, **L4_OF_KARPENTER, "node.kubernetes.io/instance-type": "g6.xlarge"},
+        {},
+        {},
+        {"gpus": ["l4"], "arch": "x86_64"},
+    ),
+    # TensorWorks/DirectX-Device-Plugins, pull request 2: EKS, Windows
+    "eks windows": (
+        {**EKS, "kubernetes.io/os": "windows", "node.kubernetes.io/instance-type": "g4dn.2xlarge"},
+        {},
+        {"kernelVersion": "10.0.20348"},
+        {"gpus": ["Tesla T4"], "platform": "windows"},
+    ),
+    # marosset/aks-windows-gpu-acceleration, the results of its sample: AKS, Windows
+    "aks windows": (
+        {
+            "accelerator": "nvidia",
+            "kubernetes.azure.com/accelerator": "nvidia",
+            "kubernetes.azure.com/os-sku": "Windows2019",
+            "kubernetes.io/arch": "amd64",
+            "kubernetes.io/os": "windows",
+            "node.kubernetes.io/instance-type": "Standard_NC4as_T4_v3",
+        },
+        {"microsoft.com/directx": "1"},
+        {"osImage": "Windows Server 2019 Datacenter", "kernelVersion": "10.0.17763.3887"},
+        {"gpus": ["Tesla T4"], "platform": "windows", "os": "windowsserver2019", "arch": "x86_64"},
+    ),
+    # JingchaoZhang/JingchaoZhang.github.io, on an NDm A100 v4 cluster: AKS with NVIDIA's operator
+    "aks operator": (
+        {
+            "nvidia.com/gpu.compute.major": "8",
+            "nvidia.com/gpu.compute.minor": "0",
+            "nvidia.com/gpu.count": "8",
+            "nvidia.com/gpu.machine": "Virtual-Machine",
+            "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB",
+            "nvidia.com/gpu.replicas": "1",
+        },
+        {"nvidia.com/gpu": "8", "nvidia.com/mlnxnics": "8"},
+        {},
+        {"gpus": ["NVIDIA A100-SXM4-80GB"] * 8},
+    ),
+    # aws/karpenter-provider-aws, pull request 1476: EKS, a node of March 2022; the instance type alone tells its GPU
+    "eks g5.xlarge": (
+        {**EKS, "karpenter.sh/capacity-type": "spot", "beta.kubernetes.io/instance-type": "g5.xlarge"},
+        {},
+        {},
+        {"gpus": ["NVIDIA A10G"], "arch": "x86_64"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_node_of_eks_and_aks(name, tmp_path):
+    labels, capacity, info, told = RECORDED[name]
+    status = {"capacity": capacity, "allocatable": capacity, "nodeInfo": info}
+    document = {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {"taints": []}, "status": status}
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": [document]}))
+    found = survey([str(tmp_path / "nodes.json")], ("torch==2.9.1",), load())
+    (group,) = found.groups
+    gpus = ", ".join(f"{count} x {gpu}" for gpu, count in Counter(told["gpus"]).items())
+    assert (told | {"gpus": gpus}).items() <= group.facts.items()
+    assert "driver" not in group.facts  # none of them names a driver, so no verdict is sure
+    assert [one.verdict for one in found.nodes] == ["unknown"]
+
+
+def test_a_build_that_windows_lacks_cannot_run_on_a_windows_node(tmp_path):
+    labels, capacity, info, _ = RECORDED["aks windows"]
+    status = {"capacity": capacity, "nodeInfo": info}
+    document = {"kind": "Node", "metadata": {"name": "n1", "labels": labels}, "status": status}
+    (tmp_path / "nodes.json").write_text(json.dumps(document))
+    (node,) = survey([str(tmp_path / "nodes.json")], ("tensorflow==2.18.1",), load()).nodes
+    assert (node.verdict, "platform windows" in node.why) == ("clashes", True)
+
+
+DESCRIBED = """\
+Name:               akswin19000005
+Roles:              agent
+Labels:             accelerator=nvidia
+                    beta.kubernetes.io/instance-type=Standard_NC4as_T4_v3
+                    kubernetes.azure.com/accelerator=nvidia
+                    kubernetes.io/arch=amd64
+                    kubernetes.io/os=windows
+                    node.kubernetes.io/instance-type=Standard_NC4as_T4_v3
+                    node.kubernetes.io/windows-build=10.0.17763
+System Info:
+  Kernel Version:             10.0.17763.3887
+  OS Image:                   Windows Server 2019 Datacenter
+  Operating System:           windows
+  Architecture:               amd64
+  Container Runtime Version:  containerd://1.6.14+azure
+  Kubelet Version:            v1.25.4
+"""
+
+
+def test_a_described_node_has_its_own_name_and_its_instance_type():
+    """As marosset/aks-windows-gpu-acceleration recorded it."""
+    (node,) = read(DESCRIBED, "reports/n1.txt")
+    assert (node.name, node.instance) == ("akswin19000005", "Standard_NC4as_T4_v3")
+    assert (node.facts["platform"], node.facts["os"]) == ("windows", "windowsserver2019")
+    yaml = DESCRIBED.replace("Name:  ", "metadata:\n  name:").replace("type=Standard", "type: Standard")
+    (node,) = read(yaml.replace("name:             ", "name: "), "n1.yaml")
+    assert (node.name, node.instance) == ("akswin19000005", "Standard_NC4as_T4_v3")
+
+
+def test_several_nodes_in_one_text_are_not_taken_for_one():
+    (broken,) = read(DESCRIBED + DESCRIBED.replace("akswin19000005", "akswin19000006"), "all.txt")
+    assert broken == Broken("all.txt", "several nodes in one text: give `kubectl get nodes -o json`")
 
 
 def test_what_is_no_node_is_named_and_the_rest_is_read():
