@@ -71,6 +71,10 @@ def rebuild(name: str, subject: Subject) -> Fix:
         item = Package(name=build.name, version=build.version, runtime=build.runtime)
         change = Install(packages=(item,), index=build.index, links=build.links, again=True)
         return Fix(f"Install {name} {plain(build.version)}, which belongs to {follows} {version}.", changes=(change,))
+    if "graphbolt-missing" in subject.case.signals:  # its wheels hold one part for each torch, and no sources
+        return Fix(
+            f"Take a release of {name} with a part for torch {version}, or a torch that this one has a part for."
+        )
     again = Install(packages=(Package(name=name),), again=True, compile=True)
     return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + ": compile it here.", changes=(again,))
 
@@ -140,7 +144,8 @@ def outside(subject: Subject) -> str:
         return compiled
     heard = subject.case.signals.pointing(subject.finding.code)
     stem = heard.signal.program if heard and not subject.matrix.package(heard.signal.program) else ""
-    return next((name for name in subject.packages if stem and (name == stem or name.startswith(f"{stem}-"))), "")
+    there = (*subject.packages, *requirements(subject.case.commands))
+    return next((name for name in there if stem and (name == stem or name.startswith(f"{stem}-"))), "")
 
 
 def numpy(subject: Subject) -> Fix | None:

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 _OWN_DLL: Final = pattern(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
 # DLLs whose number is the major of cuDNN or of CUDA.
 _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
+# Libraries of JetPack -> what they are of, and the column of its row.
+_JETPACK: Final = pattern(r"lib(nv(?=infer|onnxparser|parsers)|cudnn|cudart|cublas)\w*\.so(?:\.([\d.]+))?$")
+_OF_JETPACK: Final = {
+    "nv": ("TensorRT", "tensorrt"),
+    "cudnn": ("cuDNN", "cudnn"),
+    "cudart": ("CUDA", "cuda"),
+    "cublas": ("CUDA", "cuda"),
+}
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -34,6 +42,8 @@ _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 def missing(subject: Subject) -> Fix | None:
     """A library that the loader does not find: a build for what is there, its own package, or its place on the path."""
     names = _missing(subject)
+    if "nvvm-missing" in subject.case.signals:
+        return _nvvm(subject)
     if _on_windows(subject) and (fix := _windows(subject)) is not None:
         return fix
     if not names:
@@ -44,7 +54,38 @@ def missing(subject: Subject) -> Fix | None:
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
-    return _torn(name, subject) or _own(name, subject) or _for_system(subject) or _brought(name, subject)
+    found = _torn(name, subject) or _own(name, subject) or _of_board(name, subject)
+    return found or _for_system(subject) or _brought(name, subject)
+
+
+def _nvvm(subject: Subject) -> Fix:
+    """Numba's compiler, which comes with the toolkit, by conda, or with its package (Numba, CUDA installation)."""
+    major = series(_cuda(subject) or subject.host.driver_cuda or "")
+    if subject.host.python_environment == "conda":
+        names = 'cudatoolkit "cuda-version<12"' if major == "11" else "cuda-nvcc cuda-nvrtc"
+        return Fix("Install NVVM, by conda.", changes=(Command(f"conda install -c conda-forge {names}"),))
+    extra = f"cu{major}" if major in {"11", "13"} else "cu12"
+    return Fix(
+        "Install numba-cuda with NVVM and the rest of its CUDA.",
+        changes=(Install(packages=(Package(name="numba-cuda", extras=(extra,)),)),),
+    )
+
+
+def _of_board(name: str, subject: Subject) -> Fix | None:
+    """A library that JetPack brings to a Jetson, in one release: what asks for another was built for another one."""
+    l4t, found = subject.host.l4t or "", _JETPACK.match(name)
+    rows = [row for row in subject.matrix.table("jetpack") if l4t and f"{row.l4t}.".startswith(f"{l4t}.")]
+    if not rows or not found:
+        return None
+    what, column = _OF_JETPACK[found[1]]
+    here = {series(getattr(row, column)) for row in rows}
+    of = f"JetPack {rows[-1].jetpack}" if len(rows) == 1 else f"this JetPack (L4T {l4t})"
+    if len(here) == 1 and series(found[2] or "") not in {"", *here}:
+        asks = subject.compiled() or "what asks for it"
+        return Fix(f"Build {asks} again on {of}, whose {what} is {here.pop()}, or take its release for that.")
+    if subject.host.container:
+        return Fix(f"Start the container by --runtime nvidia: {of} brings {name}.")
+    return Fix(f"Install {of}'s own {what}.", changes=(Command("sudo apt install nvidia-jetpack"),))
 
 
 def _unnamed(subject: Subject) -> Fix | None:

@@ -75,10 +75,24 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     changes = plans.changes_of(found, subject) or _bare(name, found, subject)
     if not changes:
         return None
+    if "ptx-jit-failed" in subject.case.signals and any(gpu.kernels == "ptx" for gpu in found.gpus):
+        return _own_image(name, subject)
     past = not subject.release(name) and any(_dropped(gpu.target, subject) for gpu in subject.gpus)
     step = "an older release, " if past or plans.is_older(found, name, subject) else ""
     code = ", through PTX" if any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
     return Fix(f"Install {step}{plans.told(found, name)}{code}.", changes=(*_replaced(name, subject), *changes))
+
+
+def _own_image(name: str, subject: Subject) -> Fix | None:
+    """NVIDIA's image of a framework whose PTX the driver refused, of a CUDA that knows the GPU."""
+    row = next((known for gpu in subject.gpus if (known := subject.matrix.capability(gpu.target))), None)
+    images = [
+        image.references()[-1]
+        for image in subject.matrix.table("images")
+        if image.repository == f"nvcr.io/nvidia/{name}" and row and versions.at_least(image.cuda, row.first_cuda)
+    ]
+    text = f"No wheel of {name} has machine code for {subject.gpus[0].target}: take NVIDIA's image "
+    return Fix(f"{text}{images[-1]}.") if images else None
 
 
 def _llama(subject: Subject) -> Fix:

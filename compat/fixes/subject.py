@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from compat.rules.stack import Installed
 
 # Files of compiled packages as loaders and tracebacks name them: a folder of site-packages, or an extension module.
-_FOLDER: Final = pattern(r"(?:site|dist)-packages[/\\](?P<name>\w+)")
-_INSIDE: Final = pattern(r"(?P<name>[A-Za-z]\w+)[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")
-_MODULE: Final = pattern(r"(?P<name>[A-Za-z]\w+)(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")
-_NAMED: Final = pattern(r"No module named '(?P<name>\w+)\.")
+_FOLDER: Final = pattern(r"(?:site|dist)-packages[/\\](?P<name>(?!pip\b)\w{3,})")
+_BARE: Final = pattern(r"(?:site|dist)-packages[/\\](?P<name>\w+)\.(?:cpython|cp\d|abi3|so|pyd)")
+_INSIDE: Final = pattern(r"(?P<name>[A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")
+_MODULE: Final = pattern(r"(?P<name>[A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")
+_NAMED: Final = pattern(r"No module named '(?P<name>\w{3,})\.")
 
 
 _CALLED: Final = pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")  # a call, as code and tracebacks have it
@@ -109,15 +110,16 @@ class Subject:
 
     def _compiled(self) -> Iterator[str]:
         yield from (name for name in self.cited() if canonical(name) not in {*FRAMEWORKS, "numpy"})
-        names = [
-            found["name"] for one in (_FOLDER, _INSIDE, _MODULE, _NAMED) for found in one.finditer(self.text[:50_000])
-        ]
-        for name in reversed(names):  # the last frame is the one that failed
+        text = self.text[:50_000]
+        names = [found["name"] for one in (_FOLDER, _INSIDE, _MODULE, _NAMED) for found in one.finditer(text)]
+        bare = {found["name"] for found in _BARE.finditer(text)}  # a file in no folder: whose, the frame before tells
+        last = [name for name in reversed(names) if name in bare and not self._distribution(name, guess=False)]
+        for name in (*(one for one in reversed(names) if one not in last), *last):  # the last frame is what failed
             if (known := self._distribution(name)) and canonical(known) not in {*FRAMEWORKS, "numpy"}:
                 yield known
 
-    def _distribution(self, module: str) -> str:
-        """The distribution that a module belongs to: installed, known to the matrix, or of the same name."""
+    def _distribution(self, module: str, *, guess: bool = True) -> str:
+        """The distribution that a module belongs to: installed, known to the matrix, or a ``guess``: of its name."""
         plain = normalise(module)
         stems = [
             name
@@ -129,7 +131,7 @@ class Subject:
         ]:
             return own[0]
         stems = stems or [row.name for row in self.matrix.packages.values() if self._is_of(plain, row.name, row.module)]
-        return max(stems, key=len) if stems else plain if len(plain) > 3 and not plain.startswith("-") else ""
+        return max(stems, key=len) if stems else plain if guess and not plain.startswith("-") else ""
 
     @staticmethod
     def _is_of(plain: str, name: str, module: str) -> bool:

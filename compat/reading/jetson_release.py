@@ -6,6 +6,7 @@ run: on these boards the driver belongs to the system. What was read on the boar
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 _L4T: Final = pattern(r"\b(?:L4T|Linux for Tegra)\W{0,3}(?:version\W{0,2})?R?(\d{2}(?:\.\d{1,2}){1,2})", re.IGNORECASE)
-_JETPACK: Final = pattern(r"\bJet\s?Pack\W{0,2}(\d(?:\.\d){0,2})\b", re.IGNORECASE)
+_JETPACK: Final = pattern(r"\bJet\s?Pack\W{0,2}(?:version\W{0,2})?(\d(?:\.\d){0,2})\b", re.IGNORECASE)
 _IMAGE: Final = pattern(r"[:/-]r(\d{2}(?:\.\d{1,2}){1,2})")
 _TEGRA: Final = pattern(r"(\d{1,2}\.\d{1,3})\.\d{1,3}[\w.-]{0,20}-tegra\b")
 _LONGEST: Final = 20_000  # characters of a text that are looked at: who names the board does so in a sentence
@@ -26,15 +27,14 @@ _LONGEST: Final = 20_000  # characters of a text that are looked at: who names t
 def stated_l4t(text: str, matrix: Matrix) -> str:
     """The L4T release that a text names, as ``36.4.0`` or only ``36``; empty if none, or several that differ.
 
-    A JetPack release stands for the L4T of its row in the matrix; of a series (``JetPack 6``) only the major is kept.
+    A JetPack release stands for the L4T of its rows in the matrix; of several (``JetPack 6``) what they have in common.
     """
     text = text[:_LONGEST]
     named: set[str] = set(_L4T.findall(text))
     named = named or {l4t for jetpack in _JETPACK.findall(text) for l4t in _of_jetpack(jetpack, matrix)}
-    majors = {release.partition(".")[0] for release in named}
-    if len(named) == 1:
-        return named.pop()
-    return majors.pop() if len(majors) == 1 else ""
+    numbers = (one.split(".") for one in named)
+    alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*numbers, strict=False))
+    return ".".join(column[0] for column in alike)
 
 
 def _of_jetpack(jetpack: str, matrix: Matrix) -> set[str]:
@@ -54,7 +54,8 @@ def board(host: Host, error: str, matrix: Matrix) -> dict[str, Fact]:
     """The fact ``l4t`` from the system's name, the text, or its kernel; nothing where it was read, or none is named."""
     if host.known("l4t") or host.platform not in {None, "linux"}:
         return {}
-    for text, source in ((host.os_name or "", host.source("os_name")), (error, "error text")):
+    jetpack = (f"JetPack {host.jetpack}", host.source("jetpack"))
+    for text, source in ((host.os_name or "", host.source("os_name")), jetpack, (error, "error text")):
         release = stated_l4t(text, matrix)
         if release:
             return {"l4t": Fact(release, source)}

@@ -213,7 +213,7 @@ def test_a_jetson_is_known_by_the_name_of_its_system(doctor, system, image, code
     [
         ("my Nano (Jetpack 4.4 [L4T 32.4.3])", "32.4.3"),
         ("it works on JetPack 6.1 and not on JetPack 5.1.2", ""),
-        ("both JetPack 6.1 and JetPack 6.2 fail", "36"),
+        ("both JetPack 6.1 and JetPack 6.2 fail", "36.4"),
         ("Linux for Tegra R36.4.0", "36.4.0"),
         ("JetPack 99.9", ""),
         ("a jet pack is a device", ""),

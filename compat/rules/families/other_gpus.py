@@ -19,7 +19,7 @@ class IntelNoComputeRuntime(Rule):
     """An Intel GPU lacks its compute runtime.
 
     Why: PyTorch's XPU device talks to the GPU through Level Zero.
-    Fix: Install Intel's compute runtime. It is in the distribution or in Intel's repository.
+    Fix: Install Intel's compute runtime with its Level Zero. It is in the distribution or in Intel's repository.
     Sources: https://dgpu-docs.intel.com/
     """
 

@@ -1,0 +1,115 @@
+"""Prescriptions for pasted texts about compilers, compiled packages, and libraries that the place itself brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat.app.doctor import Question, examine
+from compat.matrix import matrix
+
+MATRIX = matrix()
+STUDIO = (
+    r"c:\program files\NVIDIA GPU Computing Toolkit\CUDA\v{}\include\crt/host_config.h(149): fatal error C1189: #error:  -- "
+    "unsupported Microsoft Visual Studio version! Only the versions between 2017 and {} (inclusive) are supported!"
+)
+PTX = (
+    "tensorflow==2.20.0\nGPU 0: {}\n'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'\n"
+    'File "/home/me/venv/lib/python3.12/site-packages/tensorflow/python/ops.py", line 1, in <module>'
+)
+NVVM = (
+    "{}/lib/python3.10/site-packages/numba/cuda/nvvm.py\n"
+    "numba.cuda.cudadrv.error.NvvmSupportError: libNVVM cannot be found. Do `conda install cudatoolkit`:\nlibrary nvvm not found"
+)
+
+# A text as people paste it -> the first finding, what its fix holds, and what it never holds.
+PASTED = {
+    "a Visual Studio that is newer than the toolkit": (
+        STUDIO.format("12.1", "2022"),
+        ("host-compiler-unsupported", "MSVC 14.39", "g++"),
+    ),
+    "a Visual Studio that no toolkit of its time knew": (
+        STUDIO.format("11.2", "2019"),
+        ("host-compiler-unsupported", "build tools of Visual Studio 2019", "MSVC 14.39"),
+    ),
+    "the C++ library of Visual Studio asks for a toolkit": (
+        r"D:\VC\Tools\MSVC\14.41.34120\include\yvals_core.h(902): error STL1002: Unexpected compiler version, expected CUDA 12.4 or newer.",
+        ("host-compiler-unsupported", "CUDA toolkit 12.4", "gcc"),
+    ),
+    "the gcc that nvcc names, in a person's own line": (
+        "nvcc says: gcc versions later than 11 are not supported",
+        ("host-compiler-unsupported", "g++-11", "Visual Studio"),
+    ),
+    "a module in no folder is of the package that imports it": (
+        (
+            '  File "/opt/conda/lib/python3.11/site-packages/lietorch_tools/__init__.py", line 2, in <module>\n'
+            "    import lie_kernels\n"
+            "ImportError: /opt/conda/lib/python3.11/site-packages/lie_kernels.cpython-311-x86_64-linux-gnu.so: undefined "
+            "symbol: _ZN3c104cuda9SetDeviceEi\n>>> torch.__version__\n'2.5.1+cu124'"
+        ),
+        ("abi-mismatch", "lietorch-tools for torch 2.5.1", "lie-kernels"),
+    ),
+    "a module in no folder that the matrix knows": (
+        (
+            '  File "/opt/conda/lib/python3.11/site-packages/transformers/utils.py", line 2, in <module>\n'
+            "ImportError: /opt/conda/lib/python3.11/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: "
+            "undefined symbol: _ZN3c104cuda9SetDeviceEi\n"
+        ),
+        ("abi-mismatch", "flash-attn", "transformers"),
+    ),
+    "a part for each torch": (
+        r"FileNotFoundError: Cannot find DGL C++ sparse library at C:\py\Lib\site-packages\dgl\dgl_sparse\dgl_sparse_pytorch_2.7.1.dll",
+        ("framework-pair-mismatch", "dgl with a part for torch 2.7.1", "pip install"),
+    ),
+    "a package that was named when it was installed": (
+        "$ pip install dgl==2.1.0\nImportError: Cannot load Graphbolt C++ library",
+        ("framework-pair-mismatch", "release of dgl", "torchvision"),
+    ),
+    "the AMD GPU that rocBLAS names": (
+        "rocBLAS error: Cannot read /opt/rocm-6.2.0/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1031",
+        ("rocm-gfx-unsupported", "gfx1031", "rocminfo"),
+    ),
+    "PTX that the driver refused is no cure": (
+        PTX.format("NVIDIA GeForce RTX 5090"),
+        ("arch-too-new-for-build", "nvcr.io/nvidia/tensorflow", "pip install"),
+    ),
+    "Numba's compiler by conda": (
+        NVVM.format("/opt/miniconda3/envs/x"),
+        ("library-missing", "conda install -c conda-forge cuda-nvcc", "pip"),
+    ),
+    "Numba's compiler by pip": (
+        NVVM.format("/srv/app/.venv"),
+        ("library-missing", 'pip install "numba-cuda[cu12]"', "conda"),
+    ),
+    "Numba's compiler for a driver of CUDA 13": (
+        f"NVIDIA-SMI 580.65.06    Driver Version: 580.65.06    CUDA Version: 13.0\n{NVVM.format('/srv/app/.venv')}",
+        ("library-missing", "numba-cuda[cu13]", "cu12"),
+    ),
+    "a program made for another JetPack": (
+        "JetPack version: 6.1\nImportError: libnvinfer.so.8: cannot open shared object file: No such file or directory",
+        ("library-missing", "TensorRT is 10", "pip install"),
+    ),
+    "a library that this JetPack brings": (
+        "JetPack 5.1.2\nOSError: libcudnn.so.8: cannot open shared object file: No such file or directory",
+        ("library-missing", "sudo apt install nvidia-jetpack", "pip install"),
+    ),
+    "a Python of 32 bits by its folder": (
+        (
+            "ERROR: Could not find a version that satisfies the requirement tensorflow (from versions: none)\n"
+            r"pip 24.0 from C:\Users\me\AppData\Local\Programs\Python\Python311-32\Lib\site-packages\pip (python 3.11)"
+        ),
+        ("platform-unsupported", "64-bit Python", "tensorflow=="),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), PASTED.values(), ids=PASTED)
+def test_the_first_fix_of_a_pasted_text(tmp_path, text, told):
+    path = tmp_path / "report.txt"
+    path.write_text(text)
+    first = examine(Question(report=str(path)), MATRIX)[0].findings[0]
+    code, holds, never = told
+    said = "\n".join([first.fix.text, *first.fix.commands])
+    assert first.code == code
+    assert holds in said, said
+    assert never not in said, said
+    assert len(said) <= 206
