@@ -40,8 +40,11 @@ def plugins(matrix: Matrix, row: Processor) -> tuple[str, ...]:
 
 
 def why(row: Processor) -> str:
-    """Why no plan can be made for it."""
-    return f"is known as an accelerator of {row.maker}, and the matrix has no builds for it: they come from its maker"
+    """Why no plan can be made for it: in the words of its row, where that has some."""
+    return (
+        row.note
+        or f"is known as an accelerator of {row.maker}, and the matrix has no builds for it: they come from its maker"
+    )
 
 
 def hint(matrix: Matrix, row: Processor) -> str:

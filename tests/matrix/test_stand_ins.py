@@ -153,7 +153,7 @@ def test_the_slices_of_a_card_fit_into_its_memory():
     [
         ("MLU370", "Cambricon", "torch-mlu"),
         ("Cambricon MLU590-M9", "Cambricon", "paddle-custom-mlu"),
-        ("K100_AI", "Hygon", "paddlepaddle-rocm"),
+        ("K100_AI", "Hygon", "paddlepaddle-dcu"),
         ("Kunlunxin P800", "Kunlunxin", "paddlepaddle-xpu"),
         ("MetaX C550", "MetaX", "paddle-metax-gpu"),
         ("MTT S4000", "Moore Threads", "torch-musa"),
@@ -172,6 +172,28 @@ def test_an_accelerator_without_builds_is_known_as_one_and_no_other_card_is_sugg
     with pytest.raises(InputError) as read_too:
         read(str(tmp_path / "host.toml"), MATRIX)
     assert maker in str(read_too.value)
+
+
+def test_a_chip_of_apples_is_told_with_the_target_that_plans_for_it():
+    with pytest.raises(InputError, match="macos14"):
+        named(MATRIX, "Apple M2")
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "package", "version", "stack"),
+    [
+        ("ascend", "paddle-custom-npu", "3.0.0", "cann8.0.0"),
+        ("metax", "torch", None, "maca3.7.2.0"),
+        ("gaudi", "habana-torch-plugin", "1.22.0", "synapse1.22.0"),
+    ],
+)
+def test_a_plug_in_stands_with_the_stack_it_belongs_to(accelerator, package, version, stack):
+    told = [
+        (row.versions, row.stack)
+        for row in MATRIX.table("accelerators")
+        if row.accelerator == accelerator and row.package == package
+    ]
+    assert any(version in (versions or (None,)) and stack in stacks for versions, stacks in told), told
 
 
 def test_no_gpu_is_taken_for_an_accelerator_without_builds():
