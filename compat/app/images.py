@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from compat.plan import Answer, Plan
 
 _TABLES = {"env", "labels"}
-_PAIRS = {"files"}
-_ELSEWHERE = {"windows", "darwin"}
 
 
 def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan:
@@ -30,12 +28,14 @@ def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan
         NoPlanError: with the explanation, if there is none or more than one image would be needed.
     """
     given = [reply.answer for reply in replies(requirements, target, matrix, image=True)]
-    plans = [answer.plan for answer in given if answer.plan and answer.status == "plan"]
+    plans = [item.plan for item in given if item.plan and item.status == "plan"]
     elsewhere = InputError("this target has no containers", expected="a Linux target", hint="give --os ubuntu22.04")
     if len(given) != 1 or not plans:
-        if not target.stored and any(host.platform in _ELSEWHERE for host in machines_of(target, matrix)):
+        if not target.stored and any(host.platform in {"windows", "darwin"} for host in machines_of(target, matrix)):
             raise elsewhere  # whatever else clashes: no fix could end in a Dockerfile
-        raise refusal(given, _explained(given))
+        from compat.render.plan import answer
+
+        raise refusal(given, "\n\n".join(map(answer, given)))
     if plans[0].base_image is None:
         raise elsewhere
     return plans[0]
@@ -46,12 +46,6 @@ def refusal(given: Sequence[Answer], explained: str) -> NoPlanError:
     unknown = any(answer.status == "unknown" for answer in given)
     refused = any(answer.status == "conflict" for answer in given)
     return UnknownPlanError(explained) if unknown and not refused else NoPlanError(explained)
-
-
-def _explained(given: Sequence[Answer]) -> str:
-    from compat.render.plan import answer
-
-    return "\n\n".join(answer(item) for item in given)
 
 
 def settings(options: Mapping[str, Any], *, config: str = "") -> Settings:
@@ -100,7 +94,7 @@ def _configured(config: str) -> dict[str, Any]:
 
 def _shaped(key: str, value: Any) -> Any:
     """TOML lists as tuples, ``{source = place}`` as pairs; everything else as it is, for the settings' own check."""
-    if key in _PAIRS and isinstance(value, dict):
+    if key == "files" and isinstance(value, dict):
         return tuple((str(source), str(place)) for source, place in value.items())
     if key in _TABLES:
         return value

@@ -36,7 +36,7 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix) -> Wishes
     """
     for text in typed:
         demand_requirement(text)
-    listed = [line for name in files for line in _listed(name)]
+    listed = [line for name in files for line in _listed(name, matrix)]
     known = [text for name, text in listed if _is_known(name, matrix)]
     beside = [text for name, text in listed if not _is_known(name, matrix)]
     return Wishes(tuple(dict.fromkeys((*typed, *known))), tuple(dict.fromkeys(beside)))
@@ -63,24 +63,35 @@ def demand_requirement(text: str, where: str = "") -> None:
         raise InputError(f"{text[:80]!r} has one equals sign", where=where, expected="two", hint=hint)
 
 
-def _listed(name: str) -> list[tuple[str, str]]:
+def _listed(name: str, matrix: Matrix) -> list[tuple[str, str]]:
     """Name and text of each requirement of a file, those of the files that it names included.
 
+    Of conda's packages those that the matrix knows are taken under pip's names.
+
     Raises:
-        InputError: if it has none.
+        InputError: if it has none, or a package of conda's that a plan would lose.
     """
     from compat.app.lint import ask_of
+    from compat.lint.conda import NAMES
 
     try:
         stages = ask_of(name).stages
     except UnknownKindError:
         stages = ()
-    steps = [step for stage in stages for step in stage.installs if step.manager in {"pip", "uv"}]
-    found = [
-        (item.name, f"{item.text}; {item.marker}" if item.marker else item.text)
-        for step in steps
-        for item in step.requests
-    ]
+    found: list[tuple[str, str]] = []
+    lost: list[str] = []
+    for step in (step for stage in stages for step in stage.installs if step.manager in {"pip", "uv", "conda"}):
+        for item in step.requests:
+            known = NAMES.get(item.name, item.name)
+            if step.manager != "conda":
+                found.append((item.name, f"{item.text}; {item.marker}" if item.marker else item.text))
+            elif _is_known(known, matrix):
+                found.append((known, known + item.spec))
+            elif item.name not in {"python", "pip"}:
+                lost.append(item.name)
+    if lost:
+        why = f"has packages of conda's, which a plan does not install: {', '.join(lost)[:200]}"
+        raise InputError(why, where=name, expected="what is on the package index under pip:")
     if not found:
         raise InputError("holds no requirement", where=name, expected="lines such as torch==2.9.1")
     return found

@@ -92,11 +92,11 @@ def image_of(client: Any, name: str) -> Any:
         InputError: if the name cannot be one.
         CannotCheckError: if it is not on this machine.
     """
-    from docker.errors import APIError, ImageNotFound
+    from docker.errors import APIError, NotFound
 
     try:
         return client.images.get(name)
-    except ImageNotFound:
+    except NotFound:  # the SDK knows a missing image by Docker's own words alone
         raise CannotCheckError(
             f"there is no image {name!r} on this machine",
             hint=f"build it, or fetch it with: docker pull {name}",

@@ -25,6 +25,7 @@ _UNREACHABLE: Final = re.compile(
     r"|(?:Got )?permission denied while trying to connect).*)",
     re.IGNORECASE,
 )
+_NO_BUILDKIT: Final = "failed to dial gRPC: unable to upgrade to h2c"  # what the client says to a 404 there
 # How the client's own complaint begins. A step's output cannot be taken for it: BuildKit puts ``#7 0.123`` before it.
 _TAG: Final = re.compile(r"[a-z0-9][\w.\-/:]{0,254}")
 _KEPT: Final = 60
@@ -171,6 +172,8 @@ def _built(outcome: Outcome, tag: str, seconds: float) -> Built:
     text = outcome.out
     if outcome.code == 127:
         raise CannotCheckError(outcome.why)
+    if outcome.code and text.startswith(_NO_BUILDKIT):
+        raise CannotCheckError("this engine has no BuildKit, as Podman has none", hint="build with --builder classic")
     complaint = next(filter(None, map(_UNREACHABLE.match, text.splitlines())), None)
     if outcome.code and complaint:
         why = complaint[1].strip().removesuffix("Is the docker daemon running?").rstrip(" .")

@@ -88,13 +88,15 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
 
 def _facts(plan: Plan, base: BaseImage, settings: Settings, server: Server | None) -> dict[str, Any]:
     """What comments, arguments and labels say."""
+    # a server needs its port, its models, and shared memory between its processes
+    serving = f" --ipc host -p {server.port}:{server.port} -v models:{servers.MODELS}" if server else ""
     return {
         "plan": plan,
         "base": base,
         "settings": settings,
         "server": server,
         "models": servers.MODELS,
-        "run_options": " ".join([_RUN[family(plan)], *([servers.run_options(server)] if server else [])]),
+        "run_options": _RUN[family(plan)] + serving,
         "env_reason": _ENV_REASONS.get(family(plan), ""),
         "served": served(plan, dict(_KERNELS)),
         "title": _title(plan),

@@ -59,8 +59,3 @@ def serving(settings: Settings, server: Server) -> Settings:
         healthcheck=settings.healthcheck or ("python", "-c", ask),
         env={"HF_HOME": MODELS, **settings.env},
     )
-
-
-def run_options(server: Server) -> str:
-    """What ``docker run`` needs beside the devices: the port, the models, shared memory between its processes."""
-    return f"--ipc host -p {server.port}:{server.port} -v models:{MODELS}"

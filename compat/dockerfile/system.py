@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from compat.plan import BaseImage, Plan
 
 _MANAGERS: Final[Mapping[str, str]] = {
-    "ubuntu": "apt",
-    "debian": "apt",
-    "rhel": "dnf",
-    "ubi": "dnf",
-    "rockylinux": "dnf",
-    "almalinux": "dnf",
-    "oraclelinux": "dnf",
-    "fedora": "dnf",
+    **dict.fromkeys(("ubuntu", "debian"), "apt"),
+    **dict.fromkeys(("rhel", "ubi", "rockylinux", "almalinux", "oraclelinux", "fedora"), "dnf"),
 }
 # Names of systems, without their release, whose package manager we can write for.
 SYSTEMS: Final = tuple(_MANAGERS)

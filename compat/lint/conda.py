@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Row
     from compat.sources.values import Install, Request
 
-_NAMES: Final[Mapping[str, str]] = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
+# What conda calls otherwise than the package index does.
+NAMES: Final[Mapping[str, str]] = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
 # Channels that hold what their makers built, so that what one of them lacks no other mirrors; any other may hold all.
 _PUBLIC: Final = frozenset(
     ["pytorch", "conda-forge", "defaults", "nodefaults", "nvidia", "anaconda", "main", "bioconda", "r", "free", "msys2",
@@ -38,7 +39,7 @@ _TORCH: Final = re.compile(r"torch(?:[=<>!~ ].*|$)")
 
 def pairs(scene: Scene) -> Iterator[Finding]:
     """framework-pair-mismatch: a companion whose every wheel requires another torch than conda is asked for."""
-    named = {_NAMES.get(request.name, request.name): request for request in scene.conda}
+    named = {NAMES.get(request.name, request.name): request for request in scene.conda}
     torch = named.get("torch")
     for name in ("torchvision", "torchaudio"):
         other = named.get(name)
@@ -64,7 +65,7 @@ def variants(scene: Scene) -> Iterator[Finding]:
 
     Source: build scripts of PyTorch's conda packages (``py3.9_cuda11.3_cudnn8.2.0_0``, ``py39_cu113``).
     """
-    named = {name: request for request in scene.conda if (name := _NAMES.get(request.name, request.name)) in _FAMILY}
+    named = {name: request for request in scene.conda if (name := NAMES.get(request.name, request.name)) in _FAMILY}
     torch = named.get("torch")
     device = {name: _device(request.build) for name, request in named.items()}
     for name, request in named.items():
@@ -194,7 +195,7 @@ def _release(request: Request) -> str:
 
 def twice(scene: Scene) -> Iterator[Finding]:
     """framework-duplicate-install: a framework from conda, and once more from pip."""
-    named = {_NAMES.get(request.name, request.name) for request in scene.conda}
+    named = {NAMES.get(request.name, request.name) for request in scene.conda}
     for item in scene.own:
         package = scene.matrix.package(item.request.name)
         if item.request.name in named and package and package.kind == "framework":

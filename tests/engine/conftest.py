@@ -66,12 +66,12 @@ def nothing_left(client):
 @pytest.fixture
 def base(client):
     """Demand a base image by name; the test is skipped where it is not."""
-    from docker.errors import ImageNotFound
+    from docker.errors import NotFound
 
     def demand(name):
         try:
             return client.images.get(name)
-        except ImageNotFound:
+        except NotFound:
             pytest.skip(f"no image {name} here; {HINT}")
 
     return demand
@@ -80,11 +80,11 @@ def base(client):
 @pytest.fixture(scope="session")
 def package_index(client):
     """Demand that a build's steps reach a package index: the templates fetch their installer from the default one."""
-    from docker.errors import ContainerError, ImageNotFound
+    from docker.errors import ContainerError, NotFound
 
     try:
         client.images.get("python:3.11-slim")
-    except ImageNotFound:
+    except NotFound:
         pytest.skip(f"no image python:3.11-slim here; {HINT}")
     words = ["sh", "-c", "python3 -m venv /v && /v/bin/pip download -q --no-deps -d /tmp pip==26.3"]
     try:
@@ -109,12 +109,16 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture
 def made(client, package_index, tmp_path, request):
     """Build a plan's image, and remove it in the end."""
-    from docker.errors import ImageNotFound
+    from docker.errors import NotFound
 
     tags = []
 
+    podman = any(part.get("Name") == "Podman Engine" for part in client.version().get("Components") or ())
+
     def make(plan, tag, *, wish=None, context=None, **options):
-        settings = wish or Settings()
+        settings = wish or Settings(builder="classic" if podman else "buildkit")
+        if podman and settings.builder == "buildkit":
+            pytest.skip("Podman's API has no BuildKit")
         tags.append(f"envcheck-test/{tag}")
         options.setdefault("network", "host")
         text = write(plan, settings)
@@ -126,7 +130,7 @@ def made(client, package_index, tmp_path, request):
 
     yield make
     for tag in tags:
-        with contextlib.suppress(ImageNotFound):
+        with contextlib.suppress(NotFound):
             client.images.remove(tag, force=True, noprune=True)
 
 

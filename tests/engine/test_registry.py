@@ -84,7 +84,7 @@ def test_an_image_is_pushed_with_its_origin_and_its_cache_serves_the_next_build(
 
 
 def test_a_bill_of_materials_is_made_by_the_scanner_that_is_named(store, made, cuda, shelf, registry, client, tmp_path):
-    from docker.errors import ImageNotFound
+    from docker.errors import NotFound
 
     (tmp_path / "scan.py").write_text(SCANNER)
     text = 'FROM python:3.11-slim\nCOPY scan.py /scan.py\nENTRYPOINT ["python3", "/scan.py"]\n'
@@ -102,7 +102,7 @@ def test_a_bill_of_materials_is_made_by_the_scanner_that_is_named(store, made, c
         build_args={"TORCH_INDEX": shelf.open()},
     )
     for name in (scanner, image):
-        with contextlib.suppress(ImageNotFound):
+        with contextlib.suppress(NotFound):
             client.images.remove(name, force=True)
     if "network bridge not found" in built.log:
         pytest.skip("the scanner runs on the engine's bridge, and this engine has none")

@@ -165,6 +165,12 @@ def test_an_engine_that_does_not_answer_cannot_be_asked(path, tmp_path):
         build_image("FROM x\n", tag="t", context=tmp_path)
 
 
+def test_an_engine_without_buildkit_cannot_do_this_and_the_other_builder_is_named(path, tmp_path):
+    path("20.10.0", build="echo 'failed to dial gRPC: unable to upgrade to h2c, received 404'; exit 1")  # Podman 4.3
+    with pytest.raises(CannotCheckError, match=r"no BuildKit.*--builder classic"):
+        build_image("FROM x\n", tag="t", context=tmp_path)
+
+
 @pytest.mark.parametrize(
     "said",
     [
