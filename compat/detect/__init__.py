@@ -158,13 +158,9 @@ def combined(sights: list[Mapping[str, Reading]]) -> dict[str, Reading]:
     found: dict[str, Reading] = {}
     for name in CATALOGUE:
         told = [sight[name] for sight in sights if name in sight]
-        found[name] = merge(told) if name == "gpus" else _best(told)
+        best = min(told, key=_rank, default=Unknown("not read on this system"))
+        found[name] = merge(told) if name == "gpus" else best
     return found
-
-
-def _best(told: list[Reading]) -> Reading:
-    """The reading that counts among several of one fact."""
-    return min(told, key=_rank, default=Unknown("not read on this system"))
 
 
 def _rank(reading: Reading) -> int:

@@ -218,9 +218,7 @@ def paddle(machine: Machine, site: str) -> Build | None:
     text = machine.text(path)
     if "full_version" not in text:
         return None
-    cuda, cudnn = _number(_assigned(text, "cuda_version")), _number(_assigned(text, "cudnn_version"))
-    rocm = _number(_assigned(text, "hip_version"))
-    runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(rocm)}" if rocm else "cpu"
+    runtime, cudnn = _stated(text, "hip_version") or "cpu", _number(_assigned(text, "cudnn_version"))
     listed = re.search(r"^compiled_cuda_archs\s*=\s*\[([^\]]*)\]", text, re.MULTILINE)
     kernels = tuple(f"sm_{number}" for number in re.findall(r"\d{2,3}", listed[1])) if listed else ()
     return Build(runtime=runtime, cudnn=cudnn, kernels=kernels, path=path)
@@ -232,12 +230,9 @@ def onnxruntime(machine: Machine, site: str) -> Build | None:
     text = machine.text(path)
     if "package_name" not in text:
         return None
-    cuda, rocm = _number(_assigned(text, "cuda_version")), _number(_assigned(text, "rocm_version"))
-    runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(rocm)}" if rocm else ""
-    plain = _assigned(text, "package_name") == "onnxruntime"
-    return Build(
-        runtime=runtime or ("cpu" if plain else ""), cudnn=_number(_assigned(text, "cudnn_version")), path=path
-    )
+    plain = "cpu" if _assigned(text, "package_name") == "onnxruntime" else ""
+    runtime = _stated(text, "rocm_version") or plain
+    return Build(runtime=runtime, cudnn=_number(_assigned(text, "cudnn_version")), path=path)
 
 
 def xformers(machine: Machine, site: str) -> Build | None:
@@ -289,6 +284,12 @@ def _assigned(text: str, name: str) -> str:
     """The text assigned to a name at the left margin; empty for None, False or no assignment."""
     found = re.search(rf"^{name}{_VALUE}", text, re.MULTILINE)
     return (found[1] or "") if found else ""
+
+
+def _stated(text: str, amd: str) -> str:
+    """The runtime of which a file states ``cuda_version``, or AMD's number under its own name; empty if neither."""
+    cuda, rocm = _number(_assigned(text, "cuda_version")), _number(_assigned(text, amd))
+    return f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(rocm)}" if rocm else ""
 
 
 def _number(text: str | None) -> str:

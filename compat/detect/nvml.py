@@ -62,12 +62,9 @@ def _gpus(answer: dict[str, Any], failed: str) -> Reading:
     """The devices; not known where the library failed before it had told them."""
     if failed and "gpus" not in answer:
         return Unknown(failed, NAME)
-    return Fact(tuple(_gpu(each) for each in items(answer.get("gpus")) if _is_ours(each)), NAME)
-
-
-def _is_ours(said: Any) -> bool:
-    """Whether a device may be asked by us: NVML counts those that a container was not given, and denies them."""
-    return isinstance(said, dict) and not said.get("denied")
+    told = (each for each in items(answer.get("gpus")) if isinstance(each, dict))
+    # NVML counts the devices that a container was not given too, and denies them
+    return Fact(tuple(_gpu(each) for each in told if not each.get("denied")), NAME)
 
 
 def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:

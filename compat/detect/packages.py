@@ -75,16 +75,17 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     if chosen.why:
         return dict.fromkeys(FACTS, Unknown(chosen.why, chosen.python))
     found, where = installed(machine), ", ".join(chosen.sites) or chosen.prefix
+    stack = {name: folder for name, folder in found.folders.items() if _STACK.fullmatch(name)}
     return {
         "python": Fact(chosen.version, chosen.chosen) if chosen.version else Unknown("no file tells it", chosen.prefix),
         "python_path": Fact(chosen.python or None, chosen.chosen),
         "python_environment": Fact(chosen.kind, chosen.prefix),
         "python_arch": _arch(machine, chosen),
         "packages": Fact(found.versions, where),
-        "package_requires": Fact(_requires(machine, found), where),
+        "package_requires": Fact(_requires(machine, stack), where),
         "duplicate_packages": Fact(found.copies, where),
         "conda_packages": _conda(machine, chosen),
-        "installers": Fact(_installers(machine, found), where),
+        "installers": Fact(_installers(machine, stack), where),
     }
 
 
@@ -102,18 +103,14 @@ def _installed(machine: Machine) -> Installed:
     """Walk the package folders in import order: the first copy of a name is the one that is imported."""
     found = Installed()
     every: dict[str, list[str]] = {}
-    for site in _sites(machine):
+    # PYTHONPATH, then the environment's own folders, then the person's (site.py's order, user before system)
+    for site in dict.fromkeys((*machine.folders("PYTHONPATH"), *environment(machine).sites)):
         for name, version, folder in _distributions(machine, site):
             found.versions.setdefault(name, version)
             found.folders.setdefault(name, folder)
             every.setdefault(name, []).append(version)
     found.copies.update({name: tuple(versions) for name, versions in every.items() if len(set(versions)) > 1})
     return found
-
-
-def _sites(machine: Machine) -> tuple[str, ...]:
-    """PYTHONPATH, then the environment's own folders, then the person's (site.py's order, user before system)."""
-    return tuple(dict.fromkeys((*machine.folders("PYTHONPATH"), *environment(machine).sites)))
 
 
 def _distributions(machine: Machine, site: str) -> Iterator[tuple[str, str, str]]:
@@ -143,29 +140,27 @@ def _headers(machine: Machine, folder: str) -> list[tuple[str, str]]:
     return []
 
 
-def _requires(machine: Machine, found: Installed) -> dict[str, tuple[str, ...]]:
+def _requires(machine: Machine, stack: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Requirement lines of distributions in the stack, those behind extras left out: nobody asked for them."""
     required = {}
-    for name, folder in found.folders.items():
-        if _STACK.fullmatch(name):
-            lines = (value for key, value in _headers(machine, folder) if key == "Requires-Dist")
-            if kept := tuple(line for line in lines if "extra ==" not in line):
-                required[name] = kept[:_MOST_LINES]
+    for name, folder in stack.items():
+        lines = (value for key, value in _headers(machine, folder) if key == "Requires-Dist")
+        if kept := tuple(line for line in lines if "extra ==" not in line):
+            required[name] = kept[:_MOST_LINES]
     return required
 
 
-def _installers(machine: Machine, found: Installed) -> dict[str, str]:
+def _installers(machine: Machine, stack: Mapping[str, str]) -> dict[str, str]:
     """Who installed each distribution of the stack, by its INSTALLER file (PEP 376).
 
     Debian's packages have none and lie below ``/usr/lib``; those of RPM say ``rpm``.
     """
     told = {}
-    for name, folder in found.folders.items():
-        if _STACK.fullmatch(name):
-            said = machine.text(f"{folder}/INSTALLER", 64).strip().lower().partition(" ")[0]
-            system = said in {"rpm", "debian"} or (not said and folder.startswith("/usr/lib"))
-            if owner := "system" if system else said:
-                told[name] = owner
+    for name, folder in stack.items():
+        said = machine.text(f"{folder}/INSTALLER", 64).strip().lower().partition(" ")[0]
+        system = said in {"rpm", "debian"} or (not said and folder.startswith("/usr/lib"))
+        if owner := "system" if system else said:
+            told[name] = owner
     return told
 
 

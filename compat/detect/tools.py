@@ -1,6 +1,8 @@
 """Compilers and build tools on PATH. Their names do not tell their versions, so each one found is asked.
 
 Compilers limit which CUDA toolkit can be used with them; cmake and ninja are what building an extension fails without.
+Starting cmake costs as much as half of the other detectors, and its folder tells its release (CMake's installation
+keeps its modules in ``share/cmake-X.Y``, ``CMAKE_DATA_DIR``): it is asked only where that folder is not found.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ _TOOLS: Final = {
     "ninja": (("ninja", "ninja-build"), ("--version",), pattern(r"^(\d+\.\d+(?:\.\d+)?)", re.MULTILINE)),
 }
 
+_CMAKE: Final = pattern(r"cmake-(\d+\.\d+)")
+
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Version of each tool, asked side by side because every one costs the start of a program."""
@@ -49,7 +53,11 @@ def _version(machine: Machine, fact: str) -> Reading:
     path = next((place for program in programs if (place := machine.which(program))), "")
     if not path:
         return Fact(None, f"{programs[0]} is not on PATH")
+    if fact == "cmake":
+        folder = f"{machine.real(path).rpartition('/bin/')[0]}/share"
+        if len(found := [told[1] for name in machine.names(folder) if (told := _CMAKE.fullmatch(name))]) == 1:
+            return Fact(found[0], f"{folder}/cmake-{found[0]}")
     outcome = machine.ask([path, *arguments])
-    if found := pattern.search(outcome.out):
-        return Fact(found[1], path)
+    if told := pattern.search(outcome.out):
+        return Fact(told[1], path)
     return Unknown(outcome.why or f"{path} does not tell its version", path)

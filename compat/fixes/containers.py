@@ -12,7 +12,6 @@ from compat.findings import Fix
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
 from compat.rules.remedies import of_system
-from compat.sources.pasted import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,6 +69,8 @@ def _by_podman(subject: Subject) -> bool:
 
 def _retyped(subject: Subject) -> Fix | None:
     """The command that was typed, with the GPU; none where it is too long to be said again."""
+    from compat.sources.pasted import SERVICE
+
     asking = (line for line in subject.case.commands if _RUN.search(line) and not asks_for_gpu(line))
     typed = next(asking, "")
     amd = {gpu.vendor for gpu in subject.gpus} == {"amd"} or "kfd-no-file" in subject.case.signals

@@ -18,7 +18,7 @@ from compat import versions
 from compat.joints import build as builds
 from compat.joints.build import Part, fixes_minor
 from compat.joints.platform import is_at
-from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict, all_of, clash_of, is_inferred, sure
+from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict, clash_of, is_inferred, sure
 from compat.lazy import dataclass
 from compat.versions import Environment, Line, admits, clashes, holds, meets
 
@@ -29,13 +29,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["runtime", "requires", "shared", "system", "python"]
 
-_FIELDS: Final = {
-    "runtime": ("runtime",),
-    "requires": ("requires",),
-    "shared": ("requires",),
-    "system": ("system",),
-    "python": ("python",),
-}
+# Kind -> the field of the rows that decides, where it has another name.
+_FIELD: Final = {"shared": "requires"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +234,8 @@ def is_proven(matrix: Matrix, objection: Objection, left: Part, right: Part) -> 
     """
     if objection.asked:
         return all(_is_stated(matrix, part, line) for part, line in objection.asked)
-    fields = _FIELDS.get(objection.kind, ())
-    return not any(builds.is_unseen(matrix, part.build, *fields) for part in (left, right) if not part.build.local)
+    field = _FIELD.get(objection.kind, objection.kind)
+    return not any(builds.is_unseen(matrix, part.build, field) for part in (left, right) if not part.build.local)
 
 
 def _is_stated(matrix: Matrix, part: Part, line: Line) -> bool:
@@ -294,11 +289,6 @@ def disputes(matrix: Matrix, left: Part, right: Part, world: Environment, *, thi
             judged = Unknown(f"the matrix has no {elsewhere[0].label} for {world.place}", (elsewhere[0].build,))
         if not isinstance(judged, Fits):
             yield Dispute(one, left, right, judged)
-
-
-def verdict(matrix: Matrix, left: Part, right: Part, world: Environment, *, third: bool = True) -> Verdict:
-    """Whether two builds go together there; parameters as those of :func:`disputes`."""
-    return all_of(one.verdict for one in disputes(matrix, left, right, world, third=third))
 
 
 def nearest(
@@ -370,4 +360,4 @@ def _judged(objection: Objection, left: Part, right: Part, world: Environment) -
     if None in counts:
         return Unknown(f"{why} in some environments, and this one is not known well enough", rows)
     wants = objection.left if objection.kind == "requires" else ""
-    return sure(Clash(why, rows, wants), *_FIELDS.get(objection.kind, ()))
+    return sure(Clash(why, rows, wants), _FIELD.get(objection.kind, objection.kind))

@@ -83,7 +83,8 @@ def targets(window: Window, problems: Problems) -> Iterator[list[str]]:
         where = f"the bundle at {window.start + at:#x}"
         size = len(COMPRESSED)
         try:
-            found, size = _read(window.part(at, window.size))
+            rest = window.part(at, window.size)
+            found, size = _read_compressed(rest) if rest.head(4) == COMPRESSED else _read_plain(rest)
             yield list(_named(found, where, problems))
         except (CutShortError, zlib.error) as error:
             problems.add(f"{where} could not be read: {error}")
@@ -101,11 +102,6 @@ def _named(ids: list[str], where: str, problems: Problems) -> Iterator[str]:
             problems.add(f"{where} holds AMD SPIR-V, which is compiled at load; the file does not say for which GPUs")
         elif not name.startswith("host-"):
             problems.add(f"{where} has an entry {name[:80]!r}, which names no target")
-
-
-def _read(window: Window) -> tuple[list[str], int]:
-    """Ids of the bundle at the window's start, and its size as far as it says it."""
-    return _read_compressed(window) if window.head(4) == COMPRESSED else _read_plain(window)
 
 
 def _read_plain(window: Window) -> tuple[list[str], int]:

@@ -83,7 +83,7 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
     python, python_bit = _python(telling(hosts, "python"), into)
     os, os_bit = _os(first, into)
     machines, devices, fleet, idle = read_machines(hosts, known, into, cpu)
-    glibc, glibc_bit = _lowest(hosts, "glibc", "glibc {}", into)
+    glibc, glibc_bit = _glibc(hosts, into)
     musl_bit = _musl(hosts, into)
     flags, flags_bit = _flags(hosts, into)
     places = read_places(hosts, devices, into)
@@ -159,13 +159,13 @@ def _os(host: Host, into: Constraints) -> tuple[str, int]:
     return host.os, into.fact("os", host.os, f"system {host.os}", host, "os")
 
 
-def _lowest(hosts: Sequence[Host], name: str, wording: str, into: Constraints) -> tuple[str, int]:
-    """The lowest value of a fact among several machines, which all of them must reach."""
-    given = [host for host in hosts if host.value(name)]
+def _glibc(hosts: Sequence[Host], into: Constraints) -> tuple[str, int]:
+    """The lowest glibc among several machines, which all of them must reach."""
+    given = [(versions.release(_dotted("glibc", host.glibc, "2.35")), host.glibc, host) for host in hosts if host.glibc]
     if not given:
         return "", 0
-    host = min(given, key=lambda host: versions.release(_dotted(name, host.value(name), "2.35")))
-    return host.value(name), into.fact(name, host.value(name), wording.format(host.value(name)), host, name)
+    _, glibc, host = min(given, key=lambda item: item[0])
+    return glibc, into.fact("glibc", glibc, f"glibc {glibc}", host, "glibc")
 
 
 def _musl(hosts: Sequence[Host], into: Constraints) -> int:

@@ -105,6 +105,16 @@ def test_tools_of_this_machine_are_found_as_the_shell_finds_them(name):
         )
 
 
+@pytest.mark.parametrize(
+    ("folders", "version"),
+    [(["cmake-3.25"], "3.25"), (["cmake"], "3.31.6"), (["cmake-3.25", "cmake-3.31"], "3.31.6"), ([], "3.31.6")],
+)
+def test_cmake_is_asked_only_where_its_folder_does_not_tell(seen, folders, version):
+    files = {"/usr/bin/cmake": "", **{f"/usr/share/{name}/Modules/Platform": "" for name in folders}}
+    told = seen("tools", files=files, commands={"cmake --version": "cmake version 3.31.6\n"})["cmake"]
+    assert told == Fact(version, f"/usr/share/cmake-{version}" if version == "3.25" else "/usr/bin/cmake")
+
+
 def test_programs_in_relative_folders_are_not_run(seen):
     assert seen("tools", files={"/desk/gcc": ""}, env={"PATH": ".:desk:"})["gcc"].value is None
 
