@@ -241,7 +241,8 @@ def ask_of(name: str, text: str | None = None) -> Ask:
             installs=tuple(
                 _followed(inner, folders, {Path(name).resolve()})
                 for step in stage.installs
-                for inner in _projected(step, folders)
+                for part in (step, *_of_conda(step, folders))
+                for inner in _projected(part, folders)
             ),
         )
         for stage in ask.stages
@@ -268,6 +269,20 @@ def _projected(step: Install, folders: tuple[Path, ...]) -> tuple[Install, ...]:
         )
         for one in sources.read(read_text(str(path), limit=LIMIT), PROJECT_FILE).stages[0].installs
         if not one.branch or one.branch.removeprefix("+") in asked or "--all-extras" in words
+    )  # fmt: skip
+
+
+def _of_conda(step: Install, folders: tuple[Path, ...]) -> tuple[Install, ...]:
+    """What pip installs as part of a conda step: the pip sections of its environment files."""
+    names = (file for file in step.files if step.manager == "conda" and file.endswith((".yml", ".yaml")))
+    paths = (path for name in names if (path := _named(name, folders)))
+    return tuple(
+        replace(
+            one, line=step.line, branch=step.branch, home=step.home,
+            requests=tuple(replace(request, line=step.line) for request in one.requests),
+        )
+        for path in paths
+        for one in environment.read(read_text(str(path), limit=LIMIT), str(path)).stages[0].installs[1:]
     )  # fmt: skip
 
 

@@ -118,6 +118,7 @@ def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix, on: Host | None
                 continue
             for rule in family.RULES:
                 yield from rule(scene)
+    yield from steps.refused(ask)
     yield from steps.services(ask, matrix)
     yield from serving.services(ask, matrix, on)
 

@@ -103,6 +103,10 @@ def absent(scene: Scene) -> Iterator[Finding]:
     for step in scene.stage.installs:
         for request in step.requests if step.manager == "conda" else ():
             row = rows.get(request.name)
+            if re.fullmatch(r"==[A-Za-z_]+(?:\.\*)?", request.spec):  # a variable's name without its sign
+                detail = f"{request.text}: no release has a version without a number."
+                yield finding("version-does-not-exist", scene, request.line, detail, severity="error")
+                continue
             asked = {_channel(request.channel)} if request.channel else {*map(_channel, step.channels)}
             if row is None or not asked <= _PUBLIC:
                 continue

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from compat.lint.walk import Taken
 
 
+# A wheel for a GPU, by its local version or by the folder that it lies in: ``+cuda112``, ``/cuda101/``.
+_BUILT_FOR: Final = re.compile(r"\+(?:cuda|rocm)|/(?:cuda|rocm)\d+/")
+
+
 def backend_by_device(scene: Scene) -> Iterator[Finding]:
     """accidental-cpu-wheel: uv chooses the build by the device it sees, and an image build sees none.
 
@@ -76,7 +80,7 @@ def half_installed(scene: Scene) -> Iterator[Finding]:
 def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
     """accidental-cpu-wheel: a CPU build where the base or another request says GPU, and nobody asked for CPU."""
     plugins = {item.request.name for item in scene.taken}
-    plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
+    plugins |= {item.request.text for item in scene.taken if _BUILT_FOR.search(item.request.spec + item.request.url)}
     for item in scene.shipped:
         asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
         if asked and _may_be_older(item, scene):
@@ -133,7 +137,7 @@ def _wanted_cpu(item: Taken, names: set[str]) -> bool:
     """A CPU index, a CPU package or a device plugin beside it is intent, not accident."""
     by_index = any(place.variant == "cpu" or "/cpu" in place.url for place in item.origins)
     by_name = item.request.name.endswith(("-cpu", "-intel")) or "+cpu" in item.request.spec
-    by_local = any(re.match(r"jaxlib", name) for name in names if "+" in name)
+    by_local = any(re.match(r"jaxlib(?:\W|$)", name) for name in names if _BUILT_FOR.search(name))
     by_plugin = by_local or any(
         re.match(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|torch-npu|torch-xla|libtpu|torch-neuronx", name) for name in names
     )

@@ -252,6 +252,7 @@ def beside(scene: Scene) -> Iterator[Finding]:
     """What stands between packages that do not name each other: other runtimes, or third packages that both require."""
     told: set[str] = set()  # one finding for each pair of runtimes
     items = _side_by_side(scene)
+    judged = {item.request.name for item in scene.env if item.request.exact}  # against each of the two: see pairs
     named = {id(item): needs(item.request, item.build, scene.matrix, scene.worlds) for item in items}
     for item, other in combinations(items, 2):
         tied = other.request.name in named[id(item)] or item.request.name in named[id(other)]
@@ -259,6 +260,8 @@ def beside(scene: Scene) -> Iterator[Finding]:
         if tied or _alternatives(item, other) or not alike(item.step, other.step):
             continue
         if together(markers, scene.worlds) and (found := _disputes(item, other, scene)):
+            if found[0].objection.kind != "runtime" and found[0].objection.name in judged:
+                continue
             majors = " ".join(sorted(f"{part.kind}{part.number.partition('.')[0]}" for part in found[0].both))
             if found[0].objection.kind != "runtime" or majors not in told:
                 told.add(majors)

@@ -34,6 +34,9 @@ _STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_st
 _JAXLIB: Final = re.compile(r"\+cuda(1\d)(?:\.cudnn\d+)?$")
 
 
+_MIRROR_PARTS: Final = 3  # of a mirror's path at most: ``/pypi/web/simple``
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """One place that packages may come from.
@@ -101,8 +104,20 @@ def origins(step: Install, matrix: Matrix, name: str = "") -> tuple[Origin, ...]
         first = Origin("no index", None)
     backend = next((item.partition("=")[2] for item in step.options if item.startswith("--torch-backend=")), "")
     chosen = (Origin(f"--torch-backend={backend}", "pytorch", backend),) if backend not in {"", "auto"} else ()
-    others = (origin(url, matrix) for url in (*step.extra_indexes, *step.find_links))
+    feeds = (_feed(url, matrix) if first is DEFAULT else origin(url, matrix) for url in step.extra_indexes)
+    others = (*feeds, *(origin(url, matrix) for url in step.find_links))
     return (first, *chosen, *(place for place in others if not (place.apart and name in _settled(matrix))))
+
+
+def _feed(url: str, matrix: Matrix) -> Origin:
+    """The place behind an index that is asked beside the default one.
+
+    One of a longer path than that of a mirror is somebody's own feed: what it has is not known, and of a version that
+    both have pip takes the one of the index named last (pip, ``PackageFinder.find_all_candidates``).
+    """
+    place = origin(url, matrix)
+    own = place.mirror and len(urlsplit(url).path.strip("/").split("/")) > _MIRROR_PARTS
+    return Origin(url, None) if own else place
 
 
 def origin(url: str, matrix: Matrix) -> Origin:

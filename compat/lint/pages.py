@@ -198,6 +198,19 @@ class RequirementUnreadable(FileRule):
     """
 
 
+class InstructionUnknown(FileRule):
+    """A line of a Dockerfile is no instruction.
+
+    The first word of each instruction, against those that Docker's builder knows; what stands before the first FROM.
+    Templates and files with a frontend of their own are left alone.
+
+    Why: The builder reads the whole file first, and stops at such a line before it runs any step.
+    Fix: End the line above with a backslash if this one continues it; otherwise begin it with an instruction.
+    Sources:
+        - https://docs.docker.com/reference/dockerfile/
+    """
+
+
 class NightlyUnpinned(FileRule):
     """A moving nightly build is installed.
 
@@ -325,6 +338,6 @@ RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, PythonExternallyManaged,
     DoubleCuda,
     DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist, NightlyUnpinned,
-    RequirementUnreadable, PinMissing, GpuQueryAtBuild, DevicesHardcoded, AptKeyDeprecated, ContainerRuntimeInImage,
-    RootUser, RequiredMissing, WishUnsatisfiable,
+    RequirementUnreadable, InstructionUnknown, PinMissing, GpuQueryAtBuild, DevicesHardcoded, AptKeyDeprecated,
+    ContainerRuntimeInImage, RootUser, RequiredMissing, WishUnsatisfiable,
 )  # fmt: skip

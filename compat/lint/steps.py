@@ -199,6 +199,14 @@ def root_user(scene: Scene) -> Iterator[Finding]:
         yield finding("root-user", scene, scene.stage.line, detail, severity="info")
 
 
+def refused(ask: Ask) -> Iterator[Finding]:
+    """instruction-unknown: the first line that no builder reads."""
+    for line, why in ask.refused[:1]:
+        yield _of_service(
+            ask, "instruction-unknown", line, f"{why}: the build stops before it begins.", severity="error"
+        )
+
+
 def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     """Compose: devices-hardcoded, pin-missing, base-tag-gone, base-tag-eol."""
     told: set[int] = set()

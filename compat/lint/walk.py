@@ -124,6 +124,7 @@ class Walk:
         demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
         pinned = frozenset(request.name for request in requests if request.exact)
         items = [self._take(request, step, python, demands, pinned) for request in requests]
+        items = [self._gone_back(item, requests) for item in items]
         items = items if mine else [replace(item, mine=False) for item in items]
         self.taken += items
         self.own += items if mine else []
@@ -150,6 +151,22 @@ class Walk:
         else:
             found = self._outcome(replace(request, spec=spec), step, place)
         return Taken(request, step, found, origins.origins(step, self.matrix, request.name), place.python, spec)
+
+    def _gone_back(self, item: Taken, requests: Iterable[Request]) -> Taken:
+        """The request as not known where the newest release excludes a pin beside it: the installer takes an older one.
+
+        Which one it takes depends on what the releases between them require of all else.
+        """
+        if item.build is None or item.request.exact or item.settled or LOOSE & {*item.step.options}:
+            return item
+        wanted = needs(item.request, item.build, self.matrix, self.worlds)
+        pins = {one.name: one.exact for one in requests if one.exact and not one.marker and one.name in wanted}
+        excluded = any(
+            all(versions.admits(spec, pin) is False for spec in wanted[name])
+            for name, pin in pins.items()
+            if wanted[name]
+        )
+        return replace(item, outcome=origins.Outcome("unknown", why="back")) if excluded else item
 
     def _outcome(self, request: Request, step: Install, place: origins.Place) -> Outcome:
         """What the installer takes, found once for requests that differ in their lines alone."""

@@ -99,9 +99,10 @@ def kind_of(text: str, file: str) -> Kind:
         UnknownKindError: if neither name nor content tells.
     """
     name = PurePath(file).name.lower()
-    if name in _LOCKS or (name.startswith("pylock.") and name.endswith(".toml")):
+    if name in _LOCKS or re.fullmatch(r"pylock\.(?:.*\.)?toml|pipfile\..*lock.*", name):
         return "lock"
-    if found := _BY_NAME.get(name) or ("job" if _JOB.search(text) else None):
+    bare = "pipfile" if name.startswith("pipfile.") else name  # one for each machine: Pipfile.gpu
+    if found := _BY_NAME.get(bare) or ("job" if _JOB.search(text) else None):
         return found
     if name.endswith("devcontainer.json") or (name.endswith((".json", ".jsonc")) and _DEVCONTAINER.search(text)):
         return "devcontainer"

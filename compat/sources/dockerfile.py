@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 # Source: Moby, layer/layer_store.go, "maxLayerDepth represents the maximum number of layers which can be chained".
 _DEEPEST: Final = 125
+# Source: Dockerfile reference; MAINTAINER is deprecated, and still read.
+_KEYWORDS: Final = frozenset(
+    ["FROM", "RUN", "CMD", "LABEL", "MAINTAINER", "EXPOSE", "ENV", "ADD", "COPY", "ENTRYPOINT", "VOLUME", "USER",
+     "WORKDIR", "ARG", "ONBUILD", "STOPSIGNAL", "HEALTHCHECK", "SHELL"]
+)  # fmt: skip
+# A file that something else fills in first, or that a frontend of its own reads.
+_FOREIGN: Final = re.compile(r"\{\{|\{%|<%|(?im:^#\s*syntax\s*=(?!\s*docker\S*/dockerfile))")
 _FLAG: Final = re.compile(r"(?<!\S)--([a-z-]+)=(\S+)\s*")
 _PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
 
@@ -112,7 +119,11 @@ def read(text: str, file: str) -> Ask:
     drafts: list[_Draft] = []
     named: dict[str, int] = {}
     unread: list[str] = []
+    refused: list[tuple[int, str]] = []
     for item in instructions(text):
+        if item.keyword not in _KEYWORDS or not (drafts or item.keyword in {"ARG", "FROM"}):
+            why = "stands before the first FROM" if item.keyword in _KEYWORDS else "is no instruction"
+            refused.append((item.line, f"`{item.keyword}` {why}"))
         if item.keyword == "FROM":
             drafts.append(_from(item, outer, drafts, named, file))
             named[drafts[-1].name.lower()] = len(drafts) - 1
@@ -122,7 +133,10 @@ def read(text: str, file: str) -> Ask:
                 unread.append(f"line {item.line}: {item.keyword} before the first FROM")
         else:
             _apply(item, drafts[-1], outer)
-    return Ask(file=file, kind="dockerfile", stages=tuple(draft.stage() for draft in drafts), unread=tuple(unread))
+    return Ask(
+        file=file, kind="dockerfile", stages=tuple(draft.stage() for draft in drafts), unread=tuple(unread),
+        refused=tuple(refused) if drafts and not _FOREIGN.search(text) else (),
+    )  # fmt: skip
 
 
 def instructions(text: str) -> Iterator[Instruction]:
@@ -278,6 +292,12 @@ def _run(item: Instruction, draft: _Draft) -> None:
     away = draft.away
     for command in found:
         draft.edits += files.edits([command])
+        if made := files.derived(command):
+            old, new = (PurePosixPath(name).name for name in made[:2])
+            draft.placed[new] = draft.placed.get(old, made[0])
+            draft.edits += [(new, script) for name, script in [*draft.edits] if fnmatchcase(old, name)] + [
+                (new, made[2])
+            ]
         draft.clones |= files.cloned(command)
         away |= command.words[0] == "cd" and bool({*command.words[-1].split("/")} & draft.clones)
         for step in installers.installs([command]):

@@ -70,6 +70,19 @@ def edits(commands: Iterable[Command]) -> Iterator[tuple[str, str]]:
                 yield found[3], f"/{found[0]}/d"
 
 
+def derived(command: Command) -> tuple[str, str, str] | None:
+    """What ``grep -v PATTERN FILE > OTHER`` makes: the path of the first, that of the second, and a script of sed."""
+    words = [word for word in command.words if not word.startswith("-")]
+    options = [word for word in command.words[1:] if word.startswith("-")]
+    if len(words) != 5 or words[0] not in {"grep", "egrep"} or words[3] != ">" or words[2] == words[4]:
+        return None
+    if not any(re.match(r"-\w*v|--invert-match", word) for word in options):
+        return None
+    extended = words[0] == "egrep" or any(re.match(r"-\w*E|--extended-regexp", word) for word in options)
+    pattern = re.sub(r"(?<!\\)/", r"\\/", words[1])
+    return words[2], words[4], f"/{pattern if extended else _plain(pattern)}/d"
+
+
 def _sed(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     scripts, names, rest = [], [], [word for word in words if word not in {";", "+", "\\;"}]
     extended = any(re.match(r"-\w*[Er]|--regexp-extended", word) for word in rest)

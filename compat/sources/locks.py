@@ -39,7 +39,7 @@ def read(text: str, file: str) -> Ask:
     """
     if file.endswith((".yml", ".yaml")):
         return _conda(text, file)
-    packages = list(_pipfile(text, file) if file.endswith("Pipfile.lock") else _locked(text, file))
+    packages = list(_pipfile(text, file) if "pipfile" in file.rpartition("/")[2].lower() else _locked(text, file))
     counts = Counter(normalise(item.name) for item in packages)
     places: dict[str, list[Request]] = {}
     for item in packages:

@@ -215,6 +215,7 @@ class Ask:
         gpu: whether it says by itself that a GPU is meant, and ``gpus`` which ones where it names them.
         gpus: see ``gpu``.
         unread: parts that could not be understood, with the reason.
+        refused: lines at which a build of the file stops before its first step, with the reason.
         silenced: lines with the codes that a comment of the file silences there; no code stands for all.
     """
 
@@ -228,6 +229,7 @@ class Ask:
     gpu: bool = False
     gpus: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    refused: tuple[tuple[int, str], ...] = ()
     silenced: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @property

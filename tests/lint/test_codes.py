@@ -39,6 +39,7 @@ BAD = [
     ("version-does-not-exist", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu117\n"),
     ("nightly-unpinned", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu130\n"),
     ("requirement-unreadable", PYTHON + "COPY <<E /r.txt\nnumpy=1.24\ntorch==2.6.0\nE\nRUN pip install -r /r.txt\n"),
+    ("instruction-unknown", PYTHON + "RUN apt-get update\n    && apt-get install -y git\n"),
     ("nightly-unpinned", PYTHON + "RUN pip install tf-nightly\n"),
     ("python-unsupported", "FROM python:3.12-slim\nRUN pip install torch==1.13.1\n"),
     ("python-unsupported", "FROM tensorflow/tensorflow:latest-gpu\nRUN pip install torch==1.4.0\n"),

@@ -27,6 +27,10 @@ NOBLE = "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip
 TORCH = "FROM pytorch/pytorch:2.5.0-cuda11.8-cudnn9-devel\n"
 XPU = "https://download.pytorch.org/whl/xpu"
 
+FETCHED = "curl -O https://bootstrap.pypa.io/get-pip.py"
+ORT = CUDNN8.replace("11.8.0-cudnn8", "12.1.1-cudnn8") + "RUN pip install onnxruntime-gpu==1.18.0\n"
+EARLY = "FROM nvidia/cuda:11.3.1-cudnn8-runtime-ubuntu20.04\nRUN apt-get install -y python3 python3-pip\n"
+
 # code, whether it is an error, the faulty form, the forms beside it
 PAIRS = {
     "pip's installer of today for a Python that it has left": (
@@ -50,6 +54,42 @@ PAIRS = {
             RUNTIME + "RUN curl -O https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py\n",
             OLD_PYTHON + "RUN pyenv install 3.10 && curl -O https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py\n",
         ],
+    ),
+    "the same, run by the system's own Python under its old name": (
+        "python-unsupported", True,
+        OLD_PYTHON + f"RUN ln -sf /usr/bin/python3 /usr/bin/python && {FETCHED} && python get-pip.py\n",
+        [
+            RUNTIME + f"RUN ln -sf /usr/bin/python3 /usr/bin/python && {FETCHED} && python get-pip.py\n",
+            OLD_PYTHON + f"RUN ln -sf /usr/bin/python3.10 /usr/bin/python && {FETCHED} && python get-pip.py\n",
+            OLD_PYTHON + f"RUN {FETCHED} && python get-pip.py\n",
+        ],
+    ),
+    "a line that continues one which has ended": (
+        "instruction-unknown", True, "FROM python:3.10\nRUN apt-get update\n    && apt-get install -y git\n",
+        [
+            "FROM python:3.10\nRUN apt-get update \\\n    && apt-get install -y git\n",
+            "FROM python:3.10\nRUN <<E\napt-get update\nE\nMAINTAINER x\n",
+            "FROM python:3.10\n{% if gpu %}\nRUN nvidia-smi -L || true\n{% endif %}\n",
+            "# syntax=example.org/frontend\nINCLUDE other\nFROM python:3.10\n",
+        ],
+    ),
+    "an instruction before the first FROM": (
+        "instruction-unknown", True, "ENV A=1\nFROM python:3.10\n", ["ARG A=1\nFROM python:3.10\nENV A=1\n"],
+    ),
+    "the name of a variable in the place of a version": (
+        "version-does-not-exist", True, "FROM continuumio/miniconda3\nRUN conda install -y cudatoolkit=CUDA_VERSION\n",
+        [
+            "FROM continuumio/miniconda3\nARG CUDA\nRUN conda install -y cudatoolkit=$CUDA\n",
+            "FROM continuumio/miniconda3\nRUN conda install -y cudatoolkit=11.3 'pytorch=*' python=3.9\n",
+        ],
+    ),
+    "a build for another CUDA than the image's": (
+        "base-runtime-mismatch", True, ORT,
+        [ORT.replace("pip install", "pip install --extra-index-url https://x.example.org/feeds/cuda-12/pypi/simple/")],
+    ),
+    "the newest release of a package that excludes a pin beside it": (
+        "base-runtime-mismatch", False, EARLY + "RUN pip3 install tensorflow\n",
+        [EARLY + "RUN pip3 install tensorflow numpy==1.14.5\n"],
     ),
     "protobuf that nothing bounds": (
         "framework-pair-mismatch", True, "FROM python:3.7\nRUN pip install tensorflow==2.2.0\n",
@@ -426,6 +466,37 @@ OTHERS = {
         "build-tools-missing", "requirements.txt", "torch==2.6.0\n{}\n", "flash-attn==2.7.4.post1", "xformers==0.0.29",
     ),
 }  # fmt: skip
+
+
+def test_a_list_without_some_lines_is_read_as_a_step_wrote_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all.txt").write_text("torch==2.6.0\nonnx==1.16.0\ntorchvision==0.20.1\n")
+    rest = "COPY all.txt /app/all.txt\nRUN grep -vE '^(onnx|%s)' /app/all.txt > /tmp/some.txt && pip install -r /tmp/some.txt\n"
+    for left_out, clashes in (("numpy", True), ("torchvision", False)):
+        (tmp_path / "Dockerfile").write_text("FROM python:3.11\n" + rest % left_out)
+        found = {one.code for one in lint(ask_of("Dockerfile"), MATRIX).findings}
+        assert ("framework-pair-mismatch" in found) is clashes
+
+
+def test_what_pip_installs_for_a_conda_environment_is_in_the_image(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "env.yml").write_text("dependencies:\n  - python=3.10\n  - pip\n  - pip:\n    - torch==2.6.0+cu124\n")
+    (tmp_path / "Dockerfile").write_text(
+        "FROM continuumio/miniconda3\nCOPY env.yml .\nRUN conda env create -f env.yml\n"
+    )
+    found = [(one.code, one.place.line) for one in lint(ask_of("Dockerfile"), MATRIX).findings]
+    assert ("index-missing", 3) in found
+
+
+def test_jax_beside_a_jaxlib_for_a_gpu_of_its_own_address_is_meant():
+    listed = "dependencies:\n  - python<3.9\n  - pip:\n    - {}\n    - jax\n"
+    wheel = f"{JAX}/cuda101/jaxlib-0.1.51-cp37-none-manylinux2010_x86_64.whl"
+    told = {
+        item: {one.code for one in lint(sources.read(listed.format(item), "environment-gpu.yml"), MATRIX).findings}
+        for item in (wheel, "scipy")
+    }
+    assert "accidental-cpu-wheel" in told["scipy"]
+    assert "accidental-cpu-wheel" not in told[wheel]
 
 
 def test_a_list_for_conda_is_no_faulty_list_of_pip():
