@@ -43,10 +43,19 @@ _VENDORS: Final = (
     (re.compile(r"\bmi\d{2,3}[ax]?\b", re.IGNORECASE), "amd"),
     (re.compile(r"\bintel\b|\barc\b|iris|uhd graphics|data center gpu (?:max|flex)", re.IGNORECASE), "intel"),
     (re.compile(r"\b[Aa]pple\b|(?<!Tesla )(?<!GRID )\bM[1-9]\b"), "apple"),
-    (re.compile(r"ascend|\b910[AB]", re.IGNORECASE), "huawei"),
+    (re.compile(r"ascend|\b910[AB]|\b310[BP]", re.IGNORECASE), "huawei"),
     (re.compile(r"\btpu\b", re.IGNORECASE), "google"),
+    (re.compile(r"\bMLU\d|\bcambricon\b", re.IGNORECASE), "cambricon"),
+    (re.compile(r"\biluvatar\b|\bBI-V\d", re.IGNORECASE), "iluvatar"),
+    (re.compile(r"\bHL-[23]\d\d|\bgaudi", re.IGNORECASE), "habana"),
+    (re.compile(r"\bMetaX\b|\bMXC\d", re.IGNORECASE), "metax"),
+    (re.compile(r"\bkunlun|\bP800\b", re.IGNORECASE), "kunlunxin"),
+    (re.compile(r"\bMTT S\d|\bmoore threads\b", re.IGNORECASE), "mthreads"),
     (re.compile(_NVIDIA, re.IGNORECASE), "nvidia"),
 )
+
+# Makers whose tools print tables like nvidia-smi's.
+OTHERS: Final = frozenset({"huawei", "cambricon", "iluvatar", "habana", "metax", "kunlunxin", "mthreads"})
 
 
 def vendor(name: str) -> str:

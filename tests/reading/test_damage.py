@@ -56,6 +56,13 @@ DAMAGES = {
 PREFIXES = ("logger", "compose", "kubectl", "syslog", "clock")
 UNLOGGED = (
     "nvidia_smi",
+    "npu_smi",
+    "cnmon",
+    "ixsmi",
+    "hl_smi",
+    "mx_smi",
+    "xpu_smi",
+    "mthreads_gmi",
     "pip_",
     "conda",
     "lspci",

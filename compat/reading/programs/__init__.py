@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from compat.reading.programs import (
+    accelerators,
     applications,
     arrays,
     containers,
@@ -33,8 +34,8 @@ from compat.reading.programs import (
 
 _FORMATS: Final = (
     torch, huggingface, lerobot, openmmlab, deepspeed, paddle, jax, tensorflow, extensions,
-    arrays, applications, unsloth, nvidia_smi, dcgm, rocm, intel, nvcc, packages, machine,
-    containers, kubernetes, session, variables, hand,
+    arrays, applications, unsloth, nvidia_smi, dcgm, rocm, intel, accelerators, nvcc, packages,
+    machine, containers, kubernetes, session, variables, hand,
 )  # fmt: skip
 
 # Every format, programs before people: where two read a line the same, the first is cited.

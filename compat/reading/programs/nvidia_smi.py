@@ -96,8 +96,14 @@ def _driver(pair: Pair) -> Iterator[Claim]:
 def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
     """The rows of the table."""
     rows = {index for needle in ("Off |", "On |", "WDDM", "| 0000") for index in page.find(needle)}
-    yield from (index for index in rows if _ROW.match(page.lines[index].text.strip()))
+    yield from (index for index in rows if ":" in (row := page.lines[index].text.strip()) and _card(row))
     yield from _picked(page)
+
+
+def _card(row: str) -> re.Match[str] | None:
+    """A device's row, of either width; rows of MIG or processes lack parts, and other makers print the same table."""
+    found = _ROW.match(row) if ":" in row else _SHORT_ROW.match(row)
+    return found if found and devices.vendor(found[2]) not in devices.OTHERS else None
 
 
 def _picked(page: Page) -> Iterator[int]:
@@ -142,7 +148,7 @@ def _heads(view: View) -> Iterator[Claim]:
     for needle in ("CUDA Version", "CUDA UMD Version"):
         for index, line in view.lines(needle):
             near = index in marks or "Driver Version" in line or line.strip().startswith("|")
-            if near and (found := _CUDA.search(line)):
+            if near and "IX-ML" not in line and (found := _CUDA.search(line)):
                 yield from view.stamp(index, [Claim("driver_cuda", found.group(1))])
 
 
@@ -163,9 +169,7 @@ def _rows(view: View) -> Iterator[Claim]:
             row = line.strip()
             if row.startswith("|") and not row.endswith("|"):
                 continue  # the text was cut inside this row
-            # A row of processes has no address, a MIG row no name; only device rows have both.
-            found = _ROW.match(row) if ":" in row else _SHORT_ROW.match(row)
-            if found and (gpu := devices.device(found.group(2), vendor="nvidia")):
+            if (found := _card(row)) and (gpu := devices.device(found.group(2), vendor="nvidia")):
                 below = [text for _, text in view.span(index + 1, index + 3)]
                 yield from view.stamp(index, [Claim("gpus", _detailed(gpu, found, below), key=found.group(1))])
 
