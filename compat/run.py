@@ -42,7 +42,7 @@ class Outcome:
             bytes replaced.
         err: its standard error, likewise.
         why: the reason in words when the program could not be run to its end, else empty.
-        lacking: whether this process may start no program at all now, for want of memory, files or processes.
+        lacking: whether this process may start no program at all now, since memory, files or processes ran out.
     """
 
     code: int

@@ -82,7 +82,7 @@ JOINTS: Final = {
 }
 """Joint -> what speaks of it. The one place where codes are mapped to joints."""
 
-# What a whole machine has looked for and does not have, so that no check is open for want of it.
+# What a whole machine has looked for and does not have, so that no check is open because of it.
 _ABSENT: Final = ("l4t", "jetpack", "image", "image_env", "container", "rocm", "hip", "cann", "scheduler")
 
 SHARED: Final = ("numpy", "protobuf", "nvidia-cudnn-cu12", "nvidia-cudnn-cu11", "nvidia-nccl-cu12", "ml-dtypes")

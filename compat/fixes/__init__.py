@@ -127,13 +127,13 @@ def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Repor
     """The fix with the outcome of its replay: whether the finding is gone and nothing new is wrong."""
     after = applied(host, fix.changes)
     if after is None:
-        return replace(fix, checked=False, unchecked="it changes what facts do not tell" if fix.changes else "")
+        return replace(fix, checked=False, unchecked="it changes what envcheck cannot read" if fix.changes else "")
     before, now = judge(host), judge(after)
     if _about(finding) not in _told(before):
-        return replace(fix, checked=False, unchecked="the finding rests on a message, which facts do not tell again")
+        return replace(fix, checked=False, unchecked="only the program itself can show that its message is gone")
     codes = {code for code, _ in _told(now)} if any(isinstance(one, Variable) for one in fix.changes) else set()
     if _about(finding) in _told(now) or finding.code in codes:  # without the variable it rests on other facts
-        return replace(fix, checked=False, unchecked="by the facts it would still be found")
+        return replace(fix, checked=False, unchecked="the facts would still show the fault")
     if new := {one.code for one in now.findings if one.severity == "error"} - {one.code for one in before.findings}:
         return replace(
             fix, checked=False, unchecked=Sentence("{codes} would be found then", codes=", ".join(sorted(new)))

@@ -150,9 +150,9 @@ def unchecked_of(found: Report, *, verbose: bool = True, words: Catalogue = ENGL
         return said
     count = words.counted(sum(facts.values()), "check")
     if verbose:
-        return [*said, words.said("{count} for want of {facts}", count=count, facts=", ".join(facts))]
+        return [*said, words.said("{count} without {facts}", count=count, facts=", ".join(facts))]
     more = f"; {words.counted(len(said) - _SAID, 'other')}" if len(said) > _SAID else ""
-    wanting = words.said("{count} for want of facts that `envcheck host` gives on the machine itself", count=count)
+    wanting = words.said("{count}: `envcheck host` reads the missing facts on the machine itself", count=count)
     return [*said[:_SAID], wanting + more]
 
 

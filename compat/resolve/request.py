@@ -296,7 +296,7 @@ def _on_cpu(target: Situation, asked: dict[str, list[tuple[Wish, int]]], leaders
 
 
 def _plugged(target: Situation, leaders: dict[str, list[str]], known: Knowledge) -> Iterator[str]:
-    """Frameworks to which a plug-in brings the target's devices, and what follows them: CPU builds, for want of others.
+    """Frameworks to which a plug-in brings the devices of the target, with what follows them: they are CPU builds.
 
     Sources: Ascend/pytorch README (torch is the CPU build, torch_npu brings the device), pytorch/xla README.
     """

@@ -109,7 +109,7 @@ def test_a_clean_report_says_so_and_counts_what_was_not_checked():
     )
     assert "no GPU" in text
     assert "Nothing found that does not fit. 3 could not be checked." in text
-    assert "2 checks for want of facts that `envcheck host` gives" in text
+    assert "2 checks: `envcheck host` reads the missing facts" in text
 
 
 def test_where_nothing_was_checked_nothing_is_said_to_fit():
@@ -134,13 +134,13 @@ WANTING = Report((), ("a",), (Unchecked.wanting("env", ["one", "two"]), Unchecke
 @pytest.mark.parametrize("format_", ["text", "html"])
 def test_facts_that_are_wanting_are_told_in_one_entry(format_):
     said = " ".join(render.report(WANTING, facts.Host(), format_, verbose=True).split())
-    assert "3 checks for want of env, gpus" in said
+    assert "3 checks without env, gpus" in said
     assert "is unknown" not in said
 
 
 def test_an_answer_under_an_issue_names_what_gives_the_wanting_facts_and_not_each():
     said = render.report(WANTING, facts.Host(), "markdown")
-    assert "3 checks for want of facts that `envcheck host` gives" in said.replace("\\", "")
+    assert "3 checks: `envcheck host` reads the missing facts" in said.replace("\\", "")
     assert "gpus" not in said
 
 

@@ -49,7 +49,7 @@ FINE = [
     ({"gcc": "12.2.0", "cuda_toolkit": "12.8"}, "gcc 12.2.0 is accepted by the CUDA toolkit", {"gcc": "99.1"}, "host-compiler-unsupported"),
     (
         {"packages": {"torch": "2.9.1", "torchvision": "0.24.1"}},
-        "torchvision belongs to the framework installed",
+        "the framework installed goes with torchvision",
         {"packages": {"torch": "2.9.1", "torchvision": "0.19.0"}},
         "framework-pair-mismatch",
     ),
@@ -111,7 +111,7 @@ ELSEWHERE = [code for code, rule in RULES.items() if rule.platforms and "linux" 
 
 
 def test_a_machine_that_does_not_say_what_it_is_is_no_windows_and_no_mac(doctor):
-    """A host file by hand seldom names its platform: a healthy Linux must not be blamed for want of /dev/dxg."""
+    """A host file by hand seldom names its platform: a healthy Linux must not be blamed for having no /dev/dxg."""
     assert {"wsl-no-gpu-device", "windows-long-paths", "macos-no-cuda"} <= set(ELSEWHERE)
     report = doctor(gpus=[A100], driver=NEW, device_nodes=NODES, long_paths=False, builds=CUDA128, driver_packages=[])
     assert not codes(report) & set(ELSEWHERE)

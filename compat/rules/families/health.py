@@ -19,7 +19,7 @@ class GpuXidFatal(NvidiaRule):
     """A fatal Xid was logged for a GPU.
 
     Why: Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that
-        has fallen off the bus, often for want of power, cooling or contact.
+        has fallen off the bus, often because power, cooling or contact fail.
     Fix: Drain the GPU and reset it, or restart the machine. A card that does it again needs hardware triage.
     Sources: https://docs.nvidia.com/deploy/xid-errors/
     """

@@ -97,7 +97,7 @@ class OutOfMemory(Rule):
     """GPU memory is not sufficient, or already in use.
 
     Why: The model, its batch or its cache do not fit, or another process holds the memory; JAX and TensorFlow take most
-        of it at start, so that libraries like cuDNN fail inside for want of it.
+        of it at start, so that libraries like cuDNN find none left.
     Fix: End the processes that hold the memory, choose another GPU, or use a smaller batch or precision.
     Sources:
         - https://pytorch.org/docs/stable/notes/cuda.html#memory-management
@@ -158,10 +158,10 @@ class HostMemoryLow(Rule):
     changes = (Command("sudo dmesg | grep -i oom", "linux"),)
 
     def check(self, memory_mib: int, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
-        """The machine has less memory than its GPUs together, or the kernel ended a process for want of it."""
+        """The machine has less memory than its GPUs together, or the kernel ended a process because none was left."""
         total = sum(gpu.memory_mib or 0 for gpu in gpus if not gpu.integrated)
         if "killed" in signals:
-            detail = f"A process was ended for want of memory; the machine has {memory_mib} MiB."
+            detail = f"A process was ended because memory ran out; the machine has {memory_mib} MiB."
             return Found(detail=detail, facts=("memory_mib",), severity="error")
         if total and memory_mib < total:
             return Found(detail=f"{memory_mib} MiB of main memory for {total} MiB on GPUs.")
@@ -204,7 +204,7 @@ class DiskSpaceLow(Rule):
     _SMALL: Final = 5 * 1024  # MiB: the smallest GPU images
 
     def check(self, disk_free_mib: int, signals: Hearing) -> Outcome:
-        """A write failed for want of space, or less is free than a GPU image takes."""
+        """A write failed because the disk was full, or less is free than a GPU image takes."""
         told = "no-space" in signals
         if not told and disk_free_mib >= self._SMALL:
             return Fits(Sentence("{size} GiB of disk are free", size=disk_free_mib // 1024))
