@@ -83,8 +83,8 @@ def _asking(
     """The builds that the first release may be, by what they require of the second; and the extra that is supposed.
 
     A requirement of an extra alone does not bind where the release requires the same package without the extra. What
-    nothing else requires (``sole``) was most likely brought by the extra, and surely where only extras make the release
-    compute on a GPU.
+    nothing else requires (``sole``) was surely brought by the extra where only extras make the release compute on a
+    GPU, else most likely if it has no rows: a library that nobody installs for itself.
     """
     ours, row = parts(matrix, left, world), matrix.package(right.name)
     name = row.name if row else normalise(right.name)
@@ -94,9 +94,9 @@ def _asking(
     every = builds.release(matrix, left.name, left.version)
     plain = tuple(one for one in every if name in one.lines and not one.build.extras)
     plain = tuple(one for one in plain if is_at(one.build, world.place)) or plain
-    if plain or not sole:
-        return plain or ours, ""
     plugin = all(one.vendor == "cpu" for one in every if not one.build.extras)
+    if plain or not sole or (row and not plugin):
+        return plain or ours, ""
     return naming, "" if plugin else naming[0].build.extras[0]
 
 
