@@ -49,15 +49,19 @@ _PARTS: Final = {
     "memory_mib": re.compile(r"FB Memory Usage\s+Total\s*:\s*(\d{1,9}) MiB"),
     "generation": re.compile(r"PCIe Generation\s+Max\s*:\s*(\d)\b"),
     "width": re.compile(r"Link Width\s+Max\s*:\s*(\d{1,2})x"),
+    "generation_now": re.compile(r"PCIe Generation\s+Max\s*:\s*\d\s+Current\s*:\s*(\d)\b"),
+    "width_now": re.compile(r"Link Width\s+Max\s*:\s*\d{1,2}x\s+Current\s*:\s*(\d{1,2})x"),
     "power_limit_w": re.compile(r"(?:Enforced|Current) Power Limit\s*:\s*(\d{1,5})(?:\.\d{1,3})? W"),
     "power_default_w": re.compile(r"Default Power Limit\s*:\s*(\d{1,5})(?:\.\d{1,3})? W"),
     "clock_max_mhz": re.compile(r"Max Clocks\s+Graphics\s*:\s*\d{1,5} MHz\s+SM\s*:\s*(\d{1,5}) MHz"),
 }
+_LINKS: Final = {"pcie_max": "", "pcie": "_now"}
 _VIRTUAL: Final = {"Pass-Through": "passthrough", "VGPU": "vgpu", "Host VGPU": "host_vgpu", "None": "none"}
 _VIRTUALIZATION = re.compile(r"Virtualization Mode\s*:\s*(Pass-Through|VGPU|Host VGPU|None)\s")
 _BLOCK: Final = 400  # lines that -q prints of one device at most
 _CELL = re.compile(r"GPU(\d{1,3})\s+((?:(?:X|SYS|NODE|PHB|PXB|PIX|NV\d{1,2}|N/A)\s+){2,})")
 _LANES: Final = 18  # NVLinks of one device at most, up to Blackwell
+_NUMA = re.compile(r"\s\d[\d,-]{0,200}\s+(\d[\d,-]{0,20})(?:\s+(?:N/A|\d{1,3}))?$")  # CPUs, nodes, a node of its own
 _FAILURES: Final = {
     "couldn't communicate with the NVIDIA driver": "driver not reachable",
     "Driver/library version mismatch": "Driver/library version mismatch",
@@ -81,10 +85,14 @@ def _block(lines: list[str]) -> dict[str, Any]:
     end = next((index for index, line in enumerate(lines) if _UNIT.match(line.strip())), len(lines))
     text = "\n".join(lines[:end])
     found = {name: int(match[1]) for name, wanted in _PARTS.items() if (match := wanted.search(text))}
-    generation, width = found.pop("generation", 0), found.pop("width", 0)
+    links = {name: _link(found.pop("generation" + now, 0), found.pop("width" + now, 0)) for name, now in _LINKS.items()}
     virtual = _VIRTUALIZATION.search(text)
-    link = {"pcie_max": f"gen{generation} x{width}"} if generation and width else {}
-    return {**found, **link, **({"virtual": _VIRTUAL[virtual[1]]} if virtual else {})}
+    return {**found, **links, **({"virtual": _VIRTUAL[virtual[1]]} if virtual else {})}
+
+
+def _link(generation: int, width: int) -> str:
+    """A link as the facts have it; empty if one half is not told."""
+    return f"gen{generation} x{width}" if generation and width else ""
 
 
 def _driver(pair: Pair) -> Iterator[Claim]:
@@ -132,14 +140,17 @@ def _tables(view: View) -> Iterator[Claim]:
 
 
 def _topology(view: View) -> Iterator[Claim]:
-    """``topo -m``: how many NVLinks each device has to the others; behind a switch all of them lead to each one."""
+    """``topo -m``: each device's NVLinks, which behind a switch all lead to each of the others, and its NUMA node."""
     for start, head in view.lines("CPU Affinity"):
         others = len(re.findall(r"\bGPU\d{1,3}\b", head))
         for index, line in view.span(start + 1, start + 1 + others):
             if found := _CELL.match(line.strip()):
                 lanes = [int(cell[2:]) if cell.startswith("NV") else 0 for cell in found[2].split()[:others]]
                 total = sum(lanes) if sum(lanes) <= _LANES else max(lanes)
-                yield from view.stamp(index, [Claim("gpus", Gpu(vendor="nvidia", nvlinks=total), key=found[1])])
+                near = _NUMA.search(line.rstrip()) if "NUMA Affinity" in head else None
+                node = int(near[1]) if near and near[1].isdecimal() else None  # several nodes are none
+                gpu = Gpu(vendor="nvidia", nvlinks=total, numa=node)
+                yield from view.stamp(index, [Claim("gpus", gpu, key=found[1])])
 
 
 def _heads(view: View) -> Iterator[Claim]:
@@ -236,6 +247,7 @@ PROGRAM: Final = Program(
         "Failed to initialize NVML",
         "NVML library version",
         "NVRM version:",
+        "NUMA Affinity",
     ),
     marked=_marked,
     lines={

@@ -49,6 +49,7 @@ _NEEDLES: Final = (
 _FIELD = re.compile(r"\s*(Name|Marketing Name|Device Type|Vendor Name|Uuid)\s*:\s*(.*)")
 _ISA = re.compile(r"Name:\s*amdgcn-amd-amdhsa--(gfx[0-9a-f]+)(?![\w-])")
 _SMI = re.compile(r"GPU\[(\d{1,3})\]\s*:\s*([A-Za-z][\w /]{0,40}?)\s*:\s*(.*)")
+_NUMA = re.compile(r"GPU(?:\[| )(\d{1,3})\]?\s*: \(Topology\) Numa Node: (\d{1,3})\b")
 _DRIVER = re.compile(r"^\W*Driver version:\s*(\d+(?:\.\d+)+)", re.IGNORECASE)
 _DRIVER_NAME = re.compile(r"^\s*NAME:\s*amdgpu\s*$")
 _DRIVER_VERSION = re.compile(r"^\s*VERSION:\s*(\d+(?:\.\d+)+)\s*$")
@@ -167,6 +168,12 @@ def _rows(view: View) -> Iterator[Claim]:
             yield from view.stamp(view.own[0], [Claim("gpus", bare, key=number, weight=Weight.LISTED)])
 
 
+def _numa(line: str) -> Iterator[Claim]:
+    """The node in ``--showtoponuma``; the table has no names."""
+    if found := _NUMA.search(line):
+        yield Claim("gpus", Gpu(vendor="amd", numa=int(found[2])), key=found[1])
+
+
 def _block(view: View) -> Iterator[Claim]:
     """The driver block of ``amd-smi static``."""
     for index, line in view.lines("NAME: amdgpu"):
@@ -197,6 +204,7 @@ PROGRAM: Final = Program(
         "ROCm version:": said("rocm", r"ROCm version:\s*(\d+\.\d+(?:\.\d+)?)"),
         "HIP version:": said("hip", r"HIP version:\s*(\d+(?:\.\d+)+)"),
         "AMD ": _smi,
+        "Numa Node:": _numa,
         "OS_KERNEL_VERSION:": _kernel,
     },
     beyond=_tables,
