@@ -65,6 +65,9 @@ def shadowed(subject: Subject) -> Fix | None:
 def rebuild(name: str, subject: Subject) -> Fix:
     """A release of a compiled package for the framework that is there, or its rebuild."""
     package = subject.matrix.package(name)
+    if package and not package.follows and not plans.requires(package.name, "", "torch", subject.matrix):
+        change = Install(packages=(Package(name=name),), again=True, upgrade=True)
+        return Fix(f"Install the newest {name}, since this one does not load here.", changes=(change,))
     follows = package.follows if package and package.follows else "torch"
     version = plain(subject.packages.get(follows, ""))
     if package and version and (build := _published(package.name, f"{follows}=={version}", subject)):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Windows' loader on a library of a package whose own dependencies it does not find.
 _OWN_DLL: Final = pattern(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
+# CPython on an extension module that Windows does not load; why stands behind it in the words of the system's language.
+_MODULE: Final = pattern(r"DLL load failed while importing (\w+)")
 # DLLs whose number is the major of cuDNN or of CUDA.
 _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
 # Libraries of JetPack -> what they are of, and the column of its row.
@@ -94,6 +96,9 @@ def _unnamed(subject: Subject) -> Fix | None:
         return _newest("bitsandbytes", "the CUDA in use", subject)
     if fix := _for_system(subject):
         return fix
+    if subject.program == "onnxruntime" and not subject.host.l4t and series(subject.host.cuda_toolkit or "") != "11":
+        change = Install(packages=(Package(name="onnxruntime-gpu", extras=("cuda", "cudnn")),), again=True)
+        return Fix("Install the newest onnxruntime-gpu with its CUDA and cuDNN.", changes=(change,))
     taken = _taker(subject)
     named = subject.framework_name() in {"tensorflow", "jax"}
     return gpu_build(subject) if named else _wanted(*taken, subject) if taken else None
@@ -122,7 +127,9 @@ def _windows(subject: Subject) -> Fix | None:
     """A DLL that Windows does not find: it looks into the folders of PATH, and into no other package's."""
     if subject.program == "bitsandbytes":
         return _newest("bitsandbytes", "Windows", subject)
-    if own := _OWN_DLL.search(subject.text[:50_000]):
+    if own := _OWN_DLL.search(subject.text[:50_000]) or (
+        not _missing(subject) and _MODULE.search(subject.text[:50_000])
+    ):
         text = f"Install Microsoft's Visual C++ runtime, which {own[1]}'s libraries need; else take another release."
         return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
     if taken := _taker(subject):

@@ -79,11 +79,12 @@ def ties(name: str, subject: Subject) -> tuple[str, ...]:
     return tuple(
         other
         for other, version in subject.packages.items()
-        if other != name and subject.matrix.package(other) and _requires(other, plain(version), name, subject.matrix)
+        if other != name and subject.matrix.package(other) and requires(other, plain(version), name, subject.matrix)
     )
 
 
-def _requires(other: str, version: str, name: str, matrix: Matrix) -> bool:
+def requires(other: str, version: str, name: str, matrix: Matrix) -> bool:
+    """Whether a package requires another one, in a release or, where that is not known, in its last row."""
     package = matrix.package(other)
     rows = matrix.builds_of(package.name, version) or matrix.builds(package.name)[-1:] if package else ()
     return any(normalise(found[0]) == name for row in rows for line in row.requires if (found := _NAME.match(line)))

@@ -35,7 +35,8 @@ def python(subject: Subject) -> Fix | None:
     name = subject.framework_name() or _wished_name(subject)
     have = subject.release(name) or _wished(name, subject)
     rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
-    served = is_version(subject.host.python) and versions.minor(subject.host.python or "") in _pythons(rows, "")
+    here = _pythons(rows, "") or _pythons(rows, "linux")
+    served = is_version(subject.host.python) and versions.minor(subject.host.python or "") in here
     if subject.host.platform == "darwin" and rows:
         return _last_listed(subject) or (_apple(name, have, subject) if served else None)
     if subject.host.arch == "i686":
@@ -44,7 +45,8 @@ def python(subject: Subject) -> Fix | None:
         return fix
     if served:
         return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
-    minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
+    alone = not any(_PLACES[1] in row.platforms for row in subject.matrix.builds(name))  # none for Windows at all
+    minors = sorted(_pythons(rows, subject.host.platform or "linux" * alone), key=versions.release)
     for minor in reversed(minors):
         if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
@@ -131,13 +133,13 @@ def _last_listed(subject: Subject) -> Fix | None:
 
 
 def _pythons(rows: Sequence[Build], platform: str) -> set[str]:
-    """Minor versions that a release has builds for; on an unknown platform those that Linux and Windows both have."""
-    known = [(row.platforms, {one for one in row.python if not one.endswith("t")}) for row in rows]
-    every = {one for _, pythons in known for one in pythons}
+    """Minor versions that a release has builds for; on an unknown platform those of the default index for both."""
+    known = [(row, {one for one in row.python if not one.endswith("t")}) for row in rows]
     if platform:
-        return every
-    both = [{one for places, pythons in known if place in places for one in pythons} for place in _PLACES]
-    return set.intersection(*both) or every
+        return {one for _, pythons in known for one in pythons}
+    plain = [(row.platforms, pythons) for row, pythons in known if not row.index]
+    both = [{one for places, pythons in plain if place in places for one in pythons} for place in _PLACES]
+    return set.intersection(*both)
 
 
 def _wished(name: str, subject: Subject) -> str:

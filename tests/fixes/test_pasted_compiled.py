@@ -92,6 +92,62 @@ PASTED = {
         "JetPack 5.1.2\nOSError: libcudnn.so.8: cannot open shared object file: No such file or directory",
         ("library-missing", "sudo apt install nvidia-jetpack", "pip install"),
     ),
+    "a provider of onnxruntime that names no library": (
+        (
+            "[W:onnxruntime:Default, onnxruntime_pybind_state.cc:747 CreateExecutionProviderInstance] Failed to create "
+            "CUDAExecutionProvider. Please reference the documentation to ensure all dependencies are met."
+        ),
+        ("library-missing", 'pip install --force-reinstall "onnxruntime-gpu[cuda,cudnn]"', "torch"),
+    ),
+    "Windows says in its own language why it does not load a module": (
+        (
+            "PS D:\\app> python run.py\n"
+            "ImportError: DLL load failed while importing _imaging_ft: La procédure d'initialisation a échoué."
+        ),
+        ("library-missing", "Microsoft.VCRedist", "ldconfig"),
+    ),
+    "a module of a package that belongs to no framework": (
+        (
+            r'  File "E:\app\venv\Lib\site-packages\ctranslate2\__init__.py", line 9, in <module>'
+            "\n"
+            "ImportError: DLL load failed while importing _ext: The specified procedure could not be found."
+        ),
+        ("abi-mismatch", "newest ctranslate2", "for torch"),
+    ),
+    "a release that pip no longer lists, on a system that nobody names": (
+        (
+            "ERROR: Could not find a version that satisfies the requirement torch==1.2.0 (from versions: 1.7.0, 1.7.1, 1.8.0)\n"
+            "ERROR: No matching distribution found for torch==1.2.0"
+        ),
+        ("python-unsupported", "torch==1.7.0", "uv venv"),
+    ),
+    "a GPU that RAPIDS no longer serves": (
+        (
+            "UserWarning: A GPU with NVIDIA Volta™ (Compute Capability 7.0) or newer architecture is required.\n"
+            "Detected GPU 0: Tesla P40 \nDetected Compute Capability: 6.1\n"
+        ),
+        ("arch-too-old-for-build", "older release of cudf, which served GPUs below capability 7.0", "torch"),
+    ),
+    "a virtual GPU that is busy in the default mode": (
+        (
+            "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n"
+            "| NVIDIA-SMI 535.161.07   Driver Version: 535.161.07   CUDA Version: 12.2     |\n"
+            "|===============================+======================+======================|\n"
+            "|   0  GRID V100D-16Q      On   | 00000000:02:00.0 Off |                  N/A |\n"
+            "| N/A   N/A    P0    N/A /  N/A |   1040MiB / 16384MiB |      0%      Default |\n"
+        ),
+        ("vgpu-unlicensed", "licence", "nvidia-smi -c"),
+    ),
+    "a GPU that is busy in an exclusive mode": (
+        (
+            "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n"
+            "| NVIDIA-SMI 535.161.07   Driver Version: 535.161.07   CUDA Version: 12.2     |\n"
+            "|===============================+======================+======================|\n"
+            "|   0  Tesla V100-SXM2...  On   | 00000000:02:00.0 Off |                    0 |\n"
+            "| N/A   33C    P0    41W / 300W |   1040MiB / 16384MiB |      0%   E. Process |\n"
+        ),
+        ("gpu-compute-mode-exclusive", "default compute mode", "licence"),
+    ),
     "a Python of 32 bits by its folder": (
         (
             "ERROR: Could not find a version that satisfies the requirement tensorflow (from versions: none)\n"

@@ -39,6 +39,8 @@ _ROW = re.compile(
 )
 _SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
 _MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
+_MODE = re.compile(r"\|\s*(?:\d+%|N/A)\s+(Default|E\. Process|E\. Thread|Prohibited)\s*\|")
+_MODES: Final = {"E. Process": "exclusive_process", "E. Thread": "exclusive_thread"}
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
 _SIDE = re.compile(r"\W*Driver Version\s*:\s*\d{3}\.[\d.]{1,9}[\s,|]{1,20}CUDA Version\s*:\s*\d+\.")
 _FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
@@ -186,9 +188,10 @@ def _rows(view: View) -> Iterator[Claim]:
 
 
 def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
-    """Memory and MIG mode stand on the two lines under a row."""
+    """Memory, compute mode and MIG mode stand on the two lines under a row."""
     memory = next((match for text in below if (match := _MEMORY.search(text))), None)
     mig = next((match for text in below if (match := _MIG.search(text))), None)
+    mode = next((match[1] for text in below if (match := _MODE.search(text))), "")
     persistence = {"On": True, "Off": False}.get(found.group(3)) if found.re is _ROW else None
     return replace(
         gpu,
@@ -197,6 +200,7 @@ def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
         memory_used_mib=int(memory.group(1)[:9]) if memory else None,
         mig=mig.group(1).lower() if mig else "",
         persistence=persistence,
+        compute_mode=_MODES.get(mode, mode.lower()),
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Product
     from compat.reading.messages import Hearing
 
+_PROFILE: Final = re.compile(r"(?:GRID|NVIDIA) [\w-]{2,12}-\d{1,2}[ABCQ]$")  # a virtual GPU, by its profile
+
 
 class GpuThermalThrottle(NvidiaRule):
     """The GPU is slowed down by heat or power.
@@ -192,7 +194,12 @@ class VgpuUnlicensed(NvidiaRule):
         """
         if heard := signals.get("not-licensed"):
             return Found(detail=heard.signal.meaning)
-        bare = next((gpu for gpu in host.gpus or () if gpu.licensed is False), None)
+        gpus = host.gpus or ()
+        virtual = next((gpu for gpu in gpus if _PROFILE.search(gpu.name) and gpu.licensed is None), None)
+        if virtual and "busy" in signals and virtual.compute_mode == "default":
+            detail = f"{virtual.name} is virtual and refuses CUDA in its default mode; its licence is not told."
+            return Found(detail=detail, facts=("gpus",), confidence="likely")
+        bare = next((gpu for gpu in gpus if gpu.licensed is False), None)
         if bare is None:
             return Fits("") if any(gpu.licensed for gpu in host.gpus or ()) else None
         return Found(detail=f"{bare.name or 'A virtual GPU'} has no licence.", facts=("gpus",), severity="warning")
@@ -210,7 +217,7 @@ class VgpuComputeDisabled(NvidiaRule):
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU's name ends in a profile of class A or B, as in ``GRID T4-2B``."""
-        plain = next((gpu for gpu in gpus if re.search(r"(?:GRID|NVIDIA) [\w-]{2,12}-\d{1,2}[AB]$", gpu.name)), None)
+        plain = next((gpu for gpu in gpus if _PROFILE.search(gpu.name) and gpu.name[-1] in "AB"), None)
         return Found(detail=f"{plain.name} is a profile without CUDA.") if plain else None
 
 
