@@ -23,14 +23,14 @@ from compat.lazy import dataclass
 from compat.sources import environment, requirements
 from compat.sources.files import edited
 from compat.sources.installers import ADDING
-from compat.sources.values import PROJECT, PROJECT_FILE
+from compat.sources.values import PROJECT, PROJECT_FILE, Install
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.sources.values import Ask, Install
+    from compat.sources.values import Ask
 
 _FILES: Final = 100  # requirement files that are followed from one step
 ANY: Final = Target()
@@ -313,6 +313,12 @@ def _listed(path: Path, step: Install, scripts: Sequence[str] = ()) -> Install:
     Of a conda environment these are the packages of the step's own manager.
     """
     text = edited(read_text(str(path), limit=LIMIT), scripts) or ""
+    if path.name == PROJECT_FILE:
+        wanted = {"", *(option.replace("--extra=", "+") for option in step.options if option.startswith("--extra="))}
+        parts = sources.read(text, PROJECT_FILE).stages[0].installs
+        return Install(
+            manager="pip", requests=tuple(one for part in parts if part.branch in wanted for one in part.requests)
+        )
     if step.manager != "conda":
         return requirements.from_text(text)[0]
     if path.suffix not in {".yml", ".yaml"}:

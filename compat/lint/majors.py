@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 _BOUND: Final = re.compile(r"[<~]|==")
 # Conda packages that bring none of the shared ones.
 _ALONE: Final = re.compile(r"python|pip|setuptools|wheel|cuda.*|cudnn")
+# The same for one of these: what computes with NumPy brings no protobuf.
+_WITHOUT: Final = {
+    "protobuf": re.compile(rf"{_ALONE.pattern}|numpy|scipy|pandas|pillow|matplotlib|seaborn|scikit-\w+|cython|h5py")
+}
 
 
 def unbounded(scene: Scene) -> Iterator[Finding]:
     """numpy-abi-mismatch, framework-pair-mismatch: a framework from before a release that nothing keeps away."""
-    if not _is_bare(scene) or scene.ask.kind == "lock":
+    if scene.ask.kind == "lock":
         return
     told: set[str] = set()
     for item in scene.env:
@@ -40,7 +44,7 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
         if "+" in item.request.exact and not any(part.full == item.request.exact for part in parts):
             continue  # a maker's own build is compiled as its maker chose
         for row in _reached(scene, item.python or _newest(parts)) if parts else ():
-            bound = _excluding(row, parts)
+            bound = _excluding(row, parts) if _is_bare(scene, row.name) else ""
             if not bound or row.name in told or not _is_taken(row, item, scene) or _is_bounded(row, parts, scene):
                 continue
             told.add(row.name)
@@ -55,11 +59,12 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _is_bare(scene: Scene) -> bool:
+def _is_bare(scene: Scene, name: str) -> bool:
     """Whether nothing but the file's own steps can have brought a shared package."""
+    alone = _WITHOUT.get(name, _ALONE)
     base = scene.base
     known = base is None or base.kind in {"python", "plain"} or (bool(base.flavour) and not base.installed)
-    return known and all(_ALONE.fullmatch(request.name) for request in scene.conda)
+    return known and all(alone.fullmatch(request.name) for request in scene.conda)
 
 
 def _reached(scene: Scene, python: str) -> Iterator[Major]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sources import files, heredocs, installers, requirements, settings, shell
-from compat.sources.values import Ask, Command, Install, Stage
+from compat.sources.values import PROJECT_FILE, Ask, Command, Install, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +32,7 @@ _KEYWORDS: Final = frozenset(
 )  # fmt: skip
 # A file that something else fills in first, or that a frontend of its own reads.
 _FOREIGN: Final = re.compile(r"\{\{|\{%|<%|(?im:^#\s*syntax\s*=(?!\s*docker\S*/dockerfile))")
+_HERE: Final = re.compile(r"\./?(?:\[([\w.,-]+)\])?")  # the folder that a step works in, as a package with extras
 _FLAG: Final = re.compile(r"(?<!\S)--([a-z-]+)=(\S+)\s*")
 _PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
 
@@ -301,7 +302,9 @@ def _run(item: Instruction, draft: _Draft) -> None:
         draft.clones |= files.cloned(command)
         away |= command.words[0] == "cd" and bool({*command.words[-1].split("/")} & draft.clones)
         for step in installers.installs([command]):
-            known = replace(step, files=()) if away else _placed(_merged(step, draft), draft)
+            known = (
+                replace(step, files=()) if away else _with_project(_placed(_merged(step, draft), draft), command, draft)
+            )
             draft.installs.append(settings.applied(known, values))
 
 
@@ -317,6 +320,15 @@ def _placed(step: Install, draft: _Draft) -> Install:
         found.append(source)
         changes += [(source, script) for target, script in draft.edits if fnmatchcase(bare, PurePosixPath(target).name)]
     return replace(step, files=tuple(found), edits=tuple(changes))
+
+
+def _with_project(step: Install, command: Command, draft: _Draft) -> Install:
+    """The step with the file of the project that it installs (``pip install .[dev]``), where a COPY names that file."""
+    own = next((found for word in command.words if (found := _HERE.fullmatch(word))), None)
+    if own is None or step.action != "install" or PROJECT_FILE not in draft.placed:
+        return step
+    extras = tuple(f"--extra={name}" for name in (own[1] or "").split(",") if name)
+    return replace(step, files=(*step.files, draft.placed[PROJECT_FILE]), options=(*step.options, *extras))
 
 
 def _keep(draft: _Draft, files: Iterable[Written]) -> None:

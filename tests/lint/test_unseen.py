@@ -488,6 +488,34 @@ def test_what_pip_installs_for_a_conda_environment_is_in_the_image(tmp_path, mon
     assert ("index-missing", 3) in found
 
 
+@pytest.mark.parametrize(
+    ("copied", "installed", "clashes"),
+    [
+        ("pyproject.toml", "pip install -e .", True),
+        ("pyproject.toml", "uv pip install --system './[gpu]'", True),
+        ("pyproject.toml", "pip install --no-deps .", False),
+        ("setup.py", "pip install .", False),  # of a project that is not seen
+        ("pyproject.toml", "git clone https://example.org/other && cd other && pip install .", False),
+    ],
+)
+def test_a_project_that_a_step_installs_asks_for_what_its_file_lists(tmp_path, monkeypatch, copied, installed, clashes):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.5.0"]\n')
+    pinned = "RUN pip install torch==2.2.2 torchvision==0.17.2 'numpy<2'\n"
+    (tmp_path / "Dockerfile").write_text(f"FROM python:3.11\n{pinned}COPY {copied} .\nRUN {installed}\n")
+    found = {
+        (one.code, one.place.line) for one in lint(ask_of("Dockerfile"), MATRIX).findings if one.severity == "error"
+    }
+    assert (("framework-pair-mismatch", 4) in found) is clashes
+
+
+@pytest.mark.parametrize(("beside", "told"), [("numpy=1.16", True), ("keras", False)])
+def test_what_conda_brings_beside_tensorflow_may_bound_protobuf(beside, told):
+    text = f"dependencies:\n  - python=3.7\n  - {beside}\n  - pip:\n    - tensorflow-gpu==1.14.0\n"
+    found = {one.code for one in lint(sources.read(text, "environment.yml"), MATRIX).findings}
+    assert ("framework-pair-mismatch" in found) is told
+
+
 def test_jax_beside_a_jaxlib_for_a_gpu_of_its_own_address_is_meant():
     listed = "dependencies:\n  - python<3.9\n  - pip:\n    - {}\n    - jax\n"
     wheel = f"{JAX}/cuda101/jaxlib-0.1.51-cp37-none-manylinux2010_x86_64.whl"
