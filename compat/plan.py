@@ -6,19 +6,19 @@ JSON and replayed byte for byte (:func:`dump`, :func:`load`).
 
 from __future__ import annotations
 
-from dataclasses import MISSING, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+from dataclasses import field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.names import normalise
+from compat.shapes import built
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from dataclasses import Field
 
 SCHEMA: Final = "envcheck.resolve/1"
-_LONGEST: Final = 20_000  # characters; explanations of conflicts cite many sources, nothing else is long
 
 # The runtime of a plan in which nothing has GPU code although no CPU build was asked for.
 NO_CODE: Final = "none"
@@ -341,7 +341,7 @@ def load(document: Any, where: str) -> Answer:
     if "status" not in document and "runtime" not in document:
         raise InputError("holds no plan", where=where, expected="what `envcheck resolve REQ --format json` prints")
     body = {"status": "plan", "plan": document} if "runtime" in document else document
-    answer: Answer = _build(Answer, body, where, "")
+    answer: Answer = built(Answer, body, where)
     return answer
 
 
@@ -359,59 +359,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(value[key]) for key in sorted(value)}
     return value
-
-
-def _build(shape: Any, raw: Any, where: str, key: str) -> Any:
-    """Build a value of the annotated ``shape`` from JSON, checking as it goes."""
-    origin, args = get_origin(shape), get_args(shape)
-    if is_dataclass(shape) and isinstance(shape, type):
-        return _record(shape, raw, where, key)
-    if origin is tuple:
-        _demand(isinstance(raw, (list, tuple)), raw, where, key, "a list")
-        return tuple(_build(args[0], item, where, f"{key}[{n}]") for n, item in enumerate(raw))
-    if origin is Literal:
-        _demand(raw in args, raw, where, key, " or ".join(map(repr, args)))
-        return raw
-    if type(None) in args:
-        return None if raw is None else _build(next(a for a in args if a is not type(None)), raw, where, key)
-    if origin is not None:
-        _demand(
-            isinstance(raw, dict) and all(isinstance(v, str) for v in raw.values()), raw, where, key, "a table of texts"
-        )
-        _demand(all(map(_is_one_line, (*raw, *raw.values()))), raw, where, key, "lines of text")
-        return dict(raw)
-    _demand(isinstance(raw, shape), raw, where, key, shape.__name__)
-    if isinstance(raw, str):
-        _demand(_is_one_line(raw), raw, where, key, "one line of text")
-    return raw
-
-
-def _is_one_line(text: str) -> bool:
-    """Whether a text stays within the line that it is written to: a stored plan is somebody else's word."""
-    return len(text) <= _LONGEST and len(text.splitlines()) <= 1 and not any(ord(m) < 32 or ord(m) == 127 for m in text)
-
-
-def _record(shape: type[Any], raw: Any, where: str, key: str) -> Any:
-    """A frozen value from a stored document.
-
-    Raises:
-        InputError: with the key at fault, if anything is missing or of another type.
-    """
-    _demand(isinstance(raw, dict), raw, where, key, "an object")
-    hints = _hints(shape)
-    needed = {f.name for f in fields(shape) if f.default is MISSING and f.default_factory is MISSING}
-    missing = sorted(needed - raw.keys())
-    _demand(not missing, raw, where, key, f"keys {', '.join(missing)}")
-    values = {name: _build(hints[name], raw[name], where, f"{key}.{name}".lstrip(".")) for name in hints if name in raw}
-    return shape(**values)
-
-
-def _hints(shape: type[Any]) -> dict[str, Any]:
-    from collections.abc import Mapping as Table
-
-    return get_type_hints(shape, localns={"Mapping": Table})
-
-
-def _demand(holds: bool, raw: Any, where: str, key: str, expected: str) -> None:
-    if not holds:
-        raise InputError(f"{key or 'document'} is {str(raw)[:60]!r}", where=where, expected=expected)

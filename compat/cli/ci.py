@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from compat.ci import FORMATS
+from compat.ci import FORMATS, Grid
 from compat.cli import completion
 from compat.cli.options import Formats, IndexOptions, Knowledge, Speech, Texts, WishOptions
 
@@ -43,10 +43,7 @@ def command(
 
     Example: envcheck ci --plan plan.json --format bake-hcl --output docker-bake.hcl
     """
-    from compat import ci
     from compat.app.ci import axes_from, axes_of, grid_from, grid_of
-    from compat.app.configuration import jobs_of
-    from compat.app.files import write_tree
     from compat.app.knowledge import load
     from compat.errors import InputError
 
@@ -66,18 +63,25 @@ def command(
         if not wishes:
             matrix = index.laid_over((line for each in base.frameworks for line in each), matrix, speech)
         grid = grid_of(base.over(**given), matrix)
+    _tell(grid, speech, config)
+    return 0 if grid.cells else 1
+
+
+def _tell(grid: Grid, speech: Speech, config: str) -> None:
+    """Say the cells in the format asked for; a pipeline that goes into a folder is a file for each plan, too."""
+    from compat import ci
+    from compat.app.configuration import jobs_of
+    from compat.app.files import write_tree
+
     if speech.format == "text":
         from compat.render import ink
         from compat.render.grid import text
 
-        speech.say(text(grid.cells, grid.excluded, pen=ink.ink(colored=speech.colored)))
-    else:
-        for left in grid.excluded:  # a pipeline has no room for what is not in it
-            speech.note(f"left out {left.name}: {left.why}")
-        if speech.format in ci.PIPELINES and speech.output and Path(speech.output).is_dir():
-            files = ci.pipeline(grid, speech.format, jobs_of(config))
-            for name in write_tree(speech.output, files, ci.HEAD):
-                speech.note(f"written: {name}")
-        else:
-            speech.say(ci.write(grid, speech.format))
-    return 0 if grid.cells else 1
+        return speech.say(text(grid.cells, grid.excluded, pen=ink.ink(colored=speech.colored)))
+    for left in grid.excluded:  # a pipeline has no room for what is not in it
+        speech.note(f"left out {left.name}: {left.why}")
+    if not (speech.format in ci.PIPELINES and speech.output and Path(speech.output).is_dir()):
+        return speech.say(ci.write(grid, speech.format))
+    for name in write_tree(speech.output, ci.pipeline(grid, speech.format, jobs_of(config)), ci.HEAD):
+        speech.note(f"written: {name}")
+    return None
