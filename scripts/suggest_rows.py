@@ -192,7 +192,7 @@ def _row(
     held = [line for raw in requires if (line := held_on(raw, platform))]
     row = {
         "versions": version,
-        "runtime": "cuda" + ".".join(cuda.split(".")[:2]) if cuda not in {"", "cpu"} else "cpu",
+        "runtime": "cuda" + ".".join(cuda.split(".")[:2]) if cuda not in {"", "cpu"} else cuda,
         "python": " ".join(listed),
         "platforms": platform,
         "glibc": floor if platform.startswith("linux") else "",
