@@ -246,6 +246,8 @@ FAULTY = [
         {"gpus": [{"name": "Intel Arc A770", "vendor": "intel"}], "device_nodes_denied": ["/dev/dri/renderD128"]},
     ),
     ("vgpu-unlicensed", {"error": "CUDA_ERROR_DEVICE_NOT_LICENSED"}),
+    ("gpu-of-another-maker", {"gpus": [{"name": "MLU370-X8", "vendor": "cambricon", "memory_mib": 23374}]}),
+    ("gpu-of-another-maker", {"gpus": [{"name": "Iluvatar BI-V150", "vendor": "iluvatar"}], "platform": "linux"}),
     ("gpu-shared", {"gpus": [card()], "mps": "running"}),
     ("gpu-shared", {"gpus": [card()], "gpu_sharing": "time-slicing 4"}),
     ("mps-broken", {"error": "MPS client failed to connect to the MPS control daemon or the MPS server"}),

@@ -11,6 +11,7 @@ import compat.rules.remedies as remedies
 from compat.changes import Command, Example, Uninstall, Variable, install
 from compat.findings import Fix
 from compat.joints.packages import apart
+from compat.matrix.processors import find_processor, plugins
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, told
 from compat.rules.stack import has_no_device, named, plain
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
+
+
+# Makers whose devices the matrix knows by more than their names.
+PLANNED: Final = frozenset({"nvidia", "amd", "intel", "apple", "huawei", "google"})
 
 
 class NoGpuHere(Rule):
@@ -63,6 +69,30 @@ class NoGpuHere(Rule):
             fix=started if host.container else elsewhere,
             severity="error" if host.container and asked else "warning",
         )
+
+
+class GpuOfAnotherMaker(Rule):
+    """An accelerator is driven by its maker's own packages.
+
+    Why: Wheels for NVIDIA, AMD or Intel hold no code for it, and the matrix has no builds that a plan could name.
+    Fix: Take framework, plug-in and driver stack of releases that its maker names together.
+    Sources: https://www.paddlepaddle.org.cn/documentation/docs/zh/hardware_support/
+    """
+
+    area = "framework"
+    severity = "info"
+
+    def check(self, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+        """A device's own tool names one of the accelerators that the matrix knows by name alone."""
+        for gpu in gpus:
+            row = find_processor(matrix, gpu.name) if gpu.name and gpu.vendor not in PLANNED else None
+            if row and not row.note:
+                detail = (
+                    f"{gpu.name} is of {row.maker}. Packages for it: {', '.join(plugins(matrix, row))}. "
+                    f"`envcheck matrix show {row.accelerator}` lists their releases."
+                )
+                return Found(detail=detail, sources=cite(matrix, row))
+        return None
 
 
 class FrameworkDuplicateInstall(Rule):
