@@ -156,6 +156,8 @@ def _for_board(name: str, subject: Subject) -> list[Build]:
 
 def _elsewhere(name: str, subject: Subject) -> Fix | None:
     """No build here: the platform that has one, or a Python."""
+    from compat.resolve import nearest
+
     machine = plans.target(subject)
     have = subject.release(name)
     wish = f"{name}=={have}" if is_version(have) else name
@@ -165,7 +167,7 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
             text = f"{name} {have} has no GPU build for Windows: use WSL2.".replace("  ", " ")
             return Fix(text, changes=(Command("wsl --install"),))
     free = Host({key: one for key, one in machine.readings.items() if key != "python"})
-    plan = plans.planned([wish], free, subject.matrix) or plans.nearest_plan([wish], (), free, subject.matrix)
+    plan = plans.planned([wish], free, subject.matrix) or nearest(wish, (), free, subject.matrix)
     if plan is None or not machine.python or plan.runtime in {"cpu", "none"}:
         return None
     changes = (Python(plan.python), *plans.changes_of(plan, subject))

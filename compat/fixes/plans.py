@@ -115,23 +115,11 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
 
 def _nearest(wish: str, name: str, subject: Subject, machine: Host, extra: Sequence[str]) -> Plan | None:
     """The nearest plan for a pinned framework: with what is installed beside it as it is, moved along, or left out."""
-    beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
-    pins = {other: _pinned(other, subject) for other in beside}
-    for moving, kept in (([name], beside), ([name, *beside], ()), ([name, *extra], ())):
-        asked, stay = ([pins.get(one, wish) for one in each] for each in (moving, kept))
-        if plan := nearest_plan(asked, stay, machine, subject.matrix):
-            return plan
-    return None
-
-
-def nearest_plan(moving: Sequence[str], kept: Sequence[str], machine: Host, matrix: Matrix) -> Plan | None:
-    """The plan that :func:`compat.resolve.nearest` gives; ``None`` where the matrix does not know what is asked."""
     from compat.resolve import nearest
 
-    try:
-        return nearest(moving, kept, machine, matrix)
-    except (InputError, InputErrors):
-        return None
+    beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
+    pins = {other: _pinned(other, subject) for other in beside}
+    return nearest(wish, tuple(pins.values()), machine, subject.matrix, left=[pins[one] for one in extra])
 
 
 def _pinned(name: str, subject: Subject) -> str:

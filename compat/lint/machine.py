@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.cpu_builds as cpu_builds
 import compat.lint.vendors as vendors
-from compat.errors import InputError, InputErrors
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
 from compat.joints import platform
@@ -39,7 +38,7 @@ INTERPRETER: Final = ("python", "glibc", "libc")
 # A GPU that the driver does not serve runs nothing of what is installed.
 _DRIVEN: Final = frozenset({"gpus", "driver"})
 # What another release mends.
-_MOVED: Final = frozenset({"arch-too-new-for-build", "arch-too-old-for-build"})
+_MOVED: Final = frozenset({"arch-too-new-for-build", "arch-too-old-for-build", "driver-too-old-for-runtime"})
 _OURS: Final = frozenset({"builds", "packages", "image", "image_env", "rocm"})
 
 
@@ -144,7 +143,8 @@ def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
         stated["builds"] = Fact({name: Build(runtime=build.runtime, kernels=kernels)}, source)
     for one in _by_the_doctor(machine, stated, place, scene):
         told = _nearest(f"{name}=={version}", machine, scene) if one.code in _MOVED else ""
-        yield replace(one, fix=Fix(told)) if told else one
+        other = " Or upgrade the NVIDIA driver." if told and one.code.startswith("driver-") else ""
+        yield replace(one, fix=Fix(told + other)) if told else one
 
 
 def _nearest(wish: str, machine: Host, scene: Scene) -> str:
@@ -156,10 +156,7 @@ def _nearest(wish: str, machine: Host, scene: Scene) -> str:
     known = [item.request for item in scene.env if not item.base and scene.matrix.package(item.request.name)]
     pins = [f"{one.name}=={one.exact}" for one in known if one.exact]
     others = [one for one in pins if one.partition("==")[0] != wish.partition("==")[0]]
-    try:
-        plan = nearest([wish], others, machine, scene.matrix) or nearest([wish, *others], [], machine, scene.matrix)
-    except (InputError, InputErrors):
-        return ""
+    plan = nearest(wish, others, machine, scene.matrix)
     new = [one for one in plan.builds if one.asked and one.requirement not in {wish, *others}] if plan else []
     code = ", through PTX" if plan and any(gpu.kernels == "ptx" for gpu in plan.gpus) else ""
     names = " and ".join(one.requirement for one in new)

@@ -52,21 +52,32 @@ def resolve(
     return answer(requirements, [host], matrix, cpu=cpu, prefer=prefer)
 
 
-def nearest(moving: Sequence[str], kept: Sequence[str], host: Host, matrix: Matrix) -> Plan | None:
+def nearest(
+    wish: str, beside: Sequence[str], host: Host, matrix: Matrix, *, left: Sequence[str] | None = None
+) -> Plan | None:
     """The plan that remedies propose: machine code for the GPUs first, then the smallest step, then the newest release.
 
+    What stands beside stays as it is where it can, else it moves along. ``None`` where there is no plan, or the matrix
+    does not know what is asked.
+
     Args:
-        moving: requirements that pin a release, most important first, whose releases may move.
-        kept: requirements that stay as they are.
+        wish: requirement that pins a release, which may move.
+        beside: requirements beside it.
         host: facts of the target; none of them moves, so that its Python stays.
         matrix: what is true of builds, drivers, devices and images.
-
-    Raises:
-        InputError: as :func:`resolve`.
+        left: the only ones of ``beside`` that are kept in the end, where nothing else works; none are given up without.
     """
+    from compat.errors import InputError, InputErrors
     from compat.resolve import remedies
 
-    return remedies.nearest(moving, kept, host, matrix)
+    for moving, kept in (([wish], beside), ([wish, *beside], ()), ([wish, *(left or ())], ()))[: 3 - (left is None)]:
+        try:
+            plan = remedies.nearest(moving, kept, host, matrix)
+        except (InputError, InputErrors):
+            continue
+        if plan:
+            return plan
+    return None
 
 
 def resolve_many(

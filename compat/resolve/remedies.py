@@ -99,7 +99,11 @@ def solve(
 
 
 def nearest(moving: Sequence[str], kept: Sequence[str], host: Host, matrix: Matrix) -> Plan | None:
-    """See :func:`compat.resolve.nearest`."""
+    """The nearest plan that moves the releases of some requirements, most important first, and keeps the others.
+
+    Raises:
+        InputError: as :func:`compat.resolve.resolve`.
+    """
     known = knowledge(matrix)
     target = situation(read([*moving, *kept], known), [host], known, cpu=False)
     search = Search(target, known)

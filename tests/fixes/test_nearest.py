@@ -109,17 +109,17 @@ def test_doctor_and_resolver_name_the_nearest_release_that_fits(gpu, driver, pyt
     assert fix.checked
 
 
-# Lint tells something else of an old driver, an AMD card, a release with another build for the GPU, and a plain jax,
-# which is for the CPU.
-_OTHER = {"525.60.13", "450.80.02", ""}
-AGED = [row for row in STEPS if row[1] not in _OTHER and row[3][0] not in {"torch==2.9.0", "jax==0.4.30"}]
+# Lint tells something else of an AMD card, a release with another build for the GPU, and a plain jax, which is for the
+# CPU.
+AGED = [row for row in STEPS if row[1] and row[3][0] not in {"torch==2.9.0", "jax==0.4.30", "jax==0.8.0"}]
 
 
 @pytest.mark.parametrize(("gpu", "driver", "python", "installed", "near"), AGED, ids=lambda value: "".join(value)[-40:])
 def test_lint_names_the_release_that_the_doctor_installs(gpu, driver, python, installed, near):
     ask = sources.read("\n".join(installed), "requirements.txt")
     report = lint(ask, MATRIX, on=host("test", **of_machine(gpu, driver, python)))
-    aged = [one for one in report.findings if one.code in {"arch-too-new-for-build", "arch-too-old-for-build"}]
+    codes = {"arch-too-new-for-build", "arch-too-old-for-build", "driver-too-old-for-runtime"}
+    aged = [one for one in report.findings if one.code in codes]
     told = {word.replace("[and-cuda]", "") for one in aged for word in one.fix.text.split() if "==" in word}
     assert told == set(near)
 
