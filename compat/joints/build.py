@@ -152,11 +152,11 @@ def carried(matrix: Matrix, build: Build) -> tuple[Build, ...]:
     """The builds that come with one wheel: bitsandbytes has the code of several runtimes in one."""
     rows = matrix.builds(build.package)
     alike = (row for row in rows if _wheel(row) == _wheel(build) and {*row.platforms} & {*build.platforms})
-    return tuple(alike) or (build,)
+    return tuple(row for row in alike if {*row.python} & {*build.python} or row.python == build.python) or (build,)
 
 
 def _wheel(build: Build) -> tuple[object, ...]:
-    """What tells wheels for one place apart."""
+    """What tells wheels for one place and one Python apart."""
     return build.full_version, build.index, build.extras, build.distribution
 
 

@@ -372,3 +372,13 @@ def test_the_worst_of_all_and_the_best_of_any():
     assert any_of([clash, unknown]) is unknown
     assert isinstance(any_of([]), Unknown)
     assert sure(clash) is clash
+
+
+def test_one_wheel_has_several_runtimes_and_no_second_wheel_s_pythons():
+    rows = [row for row in MATRIX.builds("tensorflow") if row.distribution == "tensorflow-gpu"]
+    old = next(
+        row for row in rows if row.version == "1.13.2" and row.platforms == ("win_amd64",) and "3.6" in row.python
+    )
+    assert {python for row in builds.carried(MATRIX, old) for python in row.python} == {"3.5", "3.6"}
+    several = max((builds.carried(MATRIX, row) for row in MATRIX.builds("bitsandbytes")), key=len)
+    assert len({row.runtime for row in several}) > 3
