@@ -2,7 +2,7 @@
 """Bytes, build seconds and import seconds of both generated forms beside what other generators write, in one run.
 
 Usage: ``DOCKER_HOST=... python scripts/size_bench.py [--framework jax==0.10.2] [--base python:3.11-slim] [--ours]``.
-``--ours`` builds our own forms alone; ``--index URL`` is a page of links to the framework's wheels.
+``--ours`` builds our two forms alone; ``--index URL`` is a page of links to the framework's wheels.
 The import is the median of five, in processor seconds, of a container that may write nothing. Every form starts
 from the same base and installs the same requirement without a build cache, so that only the form differs. The
 last lines compare our image with the sum of its wheels, unpacked, and the bare base. Where bases are stand-ins
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--base", default="python:3.11-slim")
     parser.add_argument("--python", default="3.11")
     parser.add_argument("--index", default="", help="where the framework comes from; the default index if left out")
-    parser.add_argument("--ours", action="store_true", help="build our own forms alone")
+    parser.add_argument("--ours", action="store_true", help="build our two forms alone")
     options = parser.parse_args()
     name, _, version = options.framework.partition("==")
     module = options.module or name
@@ -89,12 +89,10 @@ def main() -> None:
     base = BaseImage(image=options.base, os="debian12", python=options.python, python_from="image")
     plan = Plan(runtime="cpu", python=options.python, base_image=base, builds=(build,))
     wanted = f"--find-links {options.index} {options.framework}" if options.index else options.framework
-    texts = {
-        "plain": write(plan, Settings()),
-        "factory": write(plan, Settings(form="factory")),
-        "plain, bytecode = false": write(plan, Settings(bytecode=False)),
-    }
-    texts |= {} if options.ours else {form: text.format(base=options.base, req=wanted) for form, text in FORMS.items()}
+    texts = {"plain": write(plan, Settings()), "factory": write(plan, Settings(form="factory"))}
+    if not options.ours:
+        texts["plain, bytecode = false"] = write(plan, Settings(bytecode=False))
+        texts |= {form: text.format(base=options.base, req=wanted) for form, text in FORMS.items()}
     print(f"{options.framework} on {options.base}{' (a stand-in)' if is_standin(options.base) else ''}")
     with tempfile.TemporaryDirectory() as folder:
         found = {

@@ -94,15 +94,15 @@ def image_of(client: Any, name: str) -> Any:
     """
     from docker.errors import APIError, NotFound
 
-    try:
-        return client.images.get(name)
-    except NotFound:  # the SDK knows a missing image by Docker's own words alone
-        raise CannotCheckError(
-            f"there is no image {name!r} on this machine",
-            hint=f"build it, or fetch it with: docker pull {name}",
-        ) from None
-    except APIError as error:
-        raise InputError(_plain(error), where=name[:80], expected="an image name or id") from None
+    for spelled in (name, f"localhost/{name}"):  # what Podman itself builds or imports has that before its name
+        try:
+            return client.images.get(spelled)
+        except NotFound:  # the SDK tells a missing image apart by Docker's own words alone
+            continue
+        except APIError as error:
+            raise InputError(_plain(error), where=name[:80], expected="an image name or id") from None
+    hint = f"build it, or fetch it with: docker pull {name}"
+    raise CannotCheckError(f"there is no image {name!r} on this machine", hint=hint)
 
 
 def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:

@@ -106,18 +106,23 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.write_line(f"{size / 1e6:9.1f} MB {seconds:7.1f} s  {builder:8}  {test}")
 
 
+@pytest.fixture(scope="session")
+def usual_builder(client):
+    """The builder of tests that ask for none: Podman has no BuildKit."""
+    parts = client.version().get("Components") or ()
+    return "classic" if any(part.get("Name") == "Podman Engine" for part in parts) else "buildkit"
+
+
 @pytest.fixture
-def made(client, package_index, tmp_path, request):
+def made(client, package_index, tmp_path, request, usual_builder):
     """Build a plan's image, and remove it in the end."""
     from docker.errors import NotFound
 
     tags = []
 
-    podman = any(part.get("Name") == "Podman Engine" for part in client.version().get("Components") or ())
-
     def make(plan, tag, *, wish=None, context=None, **options):
-        settings = wish or Settings(builder="classic" if podman else "buildkit")
-        if podman and settings.builder == "buildkit":
+        settings = wish or Settings(builder=usual_builder)
+        if settings.builder != usual_builder == "classic":
             pytest.skip("Podman's API has no BuildKit")
         tags.append(f"envcheck-test/{tag}")
         options.setdefault("network", "host")

@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from compat.build import engine
+
 HANG = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n"
 LABEL = "dev.envcheck.probe"
 
@@ -28,9 +30,10 @@ def hanging(client, tmp_path_factory):
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
         tar.add(program, "opt/venv/bin/python")
-    client.api.import_image_from_data(data.getvalue(), repository="envcheck-test/hang", tag="1")
+    # as docker's own client names it: Podman reads no tag beside
+    client.api.import_image_from_data(data.getvalue(), repository="envcheck-test/hang:1")
     yield "envcheck-test/hang:1"
-    client.images.remove("envcheck-test/hang:1", force=True)
+    client.images.remove(engine.image_of(client, "envcheck-test/hang:1").id, force=True)
 
 
 def probing(client, **more):

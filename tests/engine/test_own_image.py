@@ -29,7 +29,7 @@ LEAST = {
 
 
 @pytest.fixture(scope="module")
-def own(client, package_index, default_index, tmp_path_factory):
+def own(client, package_index, default_index, tmp_path_factory, usual_builder):
     """The image, from a wheel of this checkout and the wheels that it requires, served on loopback."""
     folder = tmp_path_factory.mktemp("wheel")
     words = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
@@ -39,7 +39,7 @@ def own(client, package_index, default_index, tmp_path_factory):
     default_index.bring(str(wheel))
     given = ["--plan", str(IMAGE / "plan.json"), "--config", str(IMAGE / "image.toml"), "--platform", "linux/amd64"]
     place = ["--context", str(folder), "--network", "host", "--build-arg", f"PIP_INDEX_URL={default_index.url}"]
-    assert cli.run(["build", *given, *place, "--tag", TAG]) == 0
+    assert cli.run(["build", *given, *place, "--tag", TAG, "--builder", usual_builder]) == 0
     yield TAG
     client.images.remove(TAG, force=True, noprune=True)
 

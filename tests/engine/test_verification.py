@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.build import build_image, verify
+from compat.build import build_image, engine, verify
 from compat.build.outcome import dump
 from compat.errors import CannotCheckError
 
@@ -196,3 +196,12 @@ def test_a_python_that_is_none_is_told_as_such(base, client, tmp_path):
     result = verify(built.tag, gpus="none", timeout=60)
     client.images.remove(built.tag, force=True)
     assert [finding.code for finding in result.findings] == ["image-without-python"]
+
+
+def test_an_image_that_podman_itself_built_is_found_by_its_short_name(client, base):
+    """Podman puts ``localhost/`` before the names of what it builds; its service looks for a short name at Docker Hub."""
+    base("python:3.11-slim").tag("localhost/envcheck-test/mine", "1")
+    try:
+        assert engine.image_of(client, "envcheck-test/mine:1").id == base("python:3.11-slim").id
+    finally:
+        client.images.remove("localhost/envcheck-test/mine:1", noprune=True)
