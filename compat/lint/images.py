@@ -216,6 +216,8 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     if base is None or not base.has_cuda_libraries or not scene.final:
         return
     carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
+    if base.installed:  # whose own framework needs the CUDA that is there: only what takes its place makes it idle
+        carriers = [item for item in carriers if item.request.name in base.installed]
     needy = [item for item in scene.builds if (item.build and item.build.cuda_from == "system")]
     needy += [item for item in scene.env if item.build is None and _LOCAL_CUDA.search(item.request.exact)]
     conda = [item for item in scene.conda if item.name in _CONDA_CUDA]

@@ -87,6 +87,10 @@ PAIRS = {
         "base-runtime-mismatch", True, ORT,
         [ORT.replace("pip install", "pip install --extra-index-url https://x.example.org/feeds/cuda-12/pypi/simple/")],
     ),
+    "CUDA in wheels on an image that needs its own": (
+        "double-cuda", False, RUNTIME + "RUN pip3 install torch==2.6.0\n",
+        [TORCH + "RUN pip install nvidia-dali-cuda120==1.44.0\n"],
+    ),
     "the newest release of a package that excludes a pin beside it": (
         "base-runtime-mismatch", False, EARLY + "RUN pip3 install tensorflow\n",
         [EARLY + "RUN pip3 install tensorflow numpy==1.14.5\n"],
