@@ -118,11 +118,12 @@ def _bare(name: str, plan: Plan, subject: Subject) -> tuple[Change, ...]:
 
 
 def _replaced(name: str, subject: Subject) -> tuple[Change, ...]:
-    """The CPU distribution of a framework that has another name for GPUs: both write the same module."""
+    """What keeps a framework on the CPU: its CPU distribution of another name, and conda's mark for CPU builds."""
     row = subject.matrix.package(name)
     others = {row.cpu_name, *row.aliases} if row else set()
     same = [there for there in subject.packages if there in others or (there != name and canonical(there) == name)]
     gone = [there for there in same if there.endswith("-cpu") or there in {"onnxruntime", "paddlepaddle"}]
+    gone += ["cpuonly"] if name == "torch" and "cpuonly" in (subject.host.conda_packages or {}) else []
     return (Uninstall(tuple(gone)),) if gone else ()
 
 

@@ -130,6 +130,19 @@ CASES = [
     ),
     (
         {
+            "packages": {"torch": "2.2.2"},
+            "conda_packages": {"pytorch": "2.2.2 py3.10_cpu_0", "cpuonly": "2.0 0"},
+            "builds": {"torch": {"runtime": "cpu"}},
+            "gpus": ADA,
+            **LINUX,
+            "python": "3.10",
+        },
+        "cpu-only-build",
+        "conda remove --force -y cpuonly\nconda install pytorch=2.2.2",
+        "pip",
+    ),
+    (
+        {
             "packages": {"torch": "2.9.1"},
             "conda_packages": {"pytorch": "2.9.1 cpu_generic_py311_0"},
             "builds": {"torch": {"runtime": "cpu"}},

@@ -142,8 +142,10 @@ def _is_ceiling(pair: Pair) -> bool:
 def _smi(value: str) -> Iterator[Claim]:
     """What somebody copied from nvidia-smi's head: a driver has three digits before its dot, a CUDA release two."""
     for number in values.DOTTED.findall(value)[:4]:
-        fact = "driver" if re.match(r"\d{3}\.", number) else "driver_cuda"
-        yield Claim(fact, number, weight=Weight.HAND)
+        if re.match(r"\d{3}\.", number):
+            yield Claim("driver", number, weight=Weight.HAND)
+        elif number.count(".") == 1:  # of three numbers is a cuDNN beside it
+            yield Claim("driver_cuda", number, weight=Weight.HAND)
 
 
 def _release(pair: Pair) -> Iterator[Claim]:
