@@ -252,7 +252,6 @@ def beside(scene: Scene) -> Iterator[Finding]:
     """What stands between packages that do not name each other: other runtimes, or third packages that both require."""
     told: set[str] = set()  # one finding for each pair of runtimes
     items = _side_by_side(scene)
-    judged = {item.request.name for item in scene.env if item.request.exact}  # against each of the two: see pairs
     named = {id(item): needs(item.request, item.build, scene.matrix, scene.worlds) for item in items}
     for item, other in combinations(items, 2):
         tied = other.request.name in named[id(item)] or item.request.name in named[id(other)]
@@ -260,8 +259,6 @@ def beside(scene: Scene) -> Iterator[Finding]:
         if tied or _alternatives(item, other) or not alike(item.step, other.step):
             continue
         if together(markers, scene.worlds) and (found := _disputes(item, other, scene)):
-            if found[0].objection.kind != "runtime" and found[0].objection.name in judged:
-                continue
             majors = " ".join(sorted(f"{part.kind}{part.number.partition('.')[0]}" for part in found[0].both))
             if found[0].objection.kind != "runtime" or majors not in told:
                 told.add(majors)
@@ -292,6 +289,9 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
     if parted and _is_chosen(item) and _is_chosen(other):
         yield from _mixed(item, other, parted, scene)
     elif found and parted is None and item.request.exact and other.request.exact and not _loose(item, other):
+        third = found[0].objection.name
+        if any(one.request.name == third and one.request.exact and one not in (item, other) for one in scene.env):
+            return  # it is judged against each of the two: see pairs
         level: Severity = "error" if _solved_together(item, other, scene) else "warning"
         detail, cited = f"{found[0].clash.why if found[0].clash else ''}.", _cited(found, scene)
         code = "frameworks-conflict"
