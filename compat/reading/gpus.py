@@ -151,7 +151,10 @@ def _joined(left: Gpu, right: Gpu) -> Gpu:
 
 def _targeted(found: list[Gpu], bare: list[Claim]) -> list[Gpu]:
     """Targets without a name go to the devices they can only belong to, or stand for devices of their own."""
-    by_key = {claim.key: claim.value for claim in bare if claim.key}
+    by_key: dict[str, Gpu] = {}
+    for claim in bare:
+        if claim.key:
+            by_key[claim.key] = _joined(by_key.get(claim.key, Gpu()), claim.value)
     lone = list(dict.fromkeys(claim.value.target for claim in bare if not claim.key and claim.value.target))
     if not found:
         return list(by_key.values()) or [Gpu(target=target, vendor=_maker(target)) for target in lone]

@@ -53,6 +53,16 @@ def test_states_no_fact(case):
     assert not host.packages or case == "no nvcc"
 
 
+def test_a_topology_behind_a_list_of_devices_adds_to_what_it_says():
+    text = (
+        "Python: 3.12.4 (main) [GCC 11.4.0]\nCUDA available: True\nGPU 0: NVIDIA L40S\nGPU 0 Compute Capability: 8.9\n"
+        "sglang: 0.4.9\nNVIDIA Topology:\n\tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+        "GPU0\t X \tSYS\t0-31\t1\t\tN/A\nNIC0\tSYS\t X\n"
+    )
+    (gpu,) = reading.read(text).host.gpus
+    assert (gpu.name, gpu.target, gpu.numa) == ("NVIDIA L40S", "sm_89", 1)
+
+
 TRAPS = {
     "example in the label": ("- **OS Platform and Distribution (e.g., Linux Ubuntu 16.04)**: Debian 12\n", "os", "debian12"),
     "both in one field": ("- **CUDA/cuDNN version**:8.0/6.0\n", "cudnn", "6.0"),
