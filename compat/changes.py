@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from compat.facts import Build, Fact, Host
 from compat.lazy import dataclass
 from compat.names import normalise
+from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,6 +189,28 @@ class Edit:
 
 
 Change = Install | Uninstall | Driver | Toolkit | Variable | Python | Command | Example | Container | System | Edit
+
+
+def deed(change: Change) -> str:  # noqa: PLR0911 - one for each kind of change
+    """A change in words; empty for one that its command tells."""
+    match change:
+        case Install(packages=packages, compile=False):
+            return Sentence("Install {names}", names=", ".join(package.requirement for package in packages))
+        case Install(packages=packages):
+            return Sentence("Compile {names} here", names=", ".join(package.requirement for package in packages))
+        case Uninstall(names):
+            return Sentence("Uninstall {names}", names=", ".join(names))
+        case Driver(minimum):
+            return Sentence("Install NVIDIA driver {version} or newer", version=minimum)
+        case Toolkit(version):
+            return Sentence("Put CUDA toolkit {version} first on the path", version=version)
+        case Python(version):
+            return Sentence("Take an environment with Python {version}", version=version)
+        case Variable(name, None):
+            return Sentence("Unset {name}", name=name)
+        case Variable(name, value):
+            return Sentence("Set {name}={value}", name=name, value=value)
+    return ""
 
 
 def applied(machine: Host, changes: Sequence[Change]) -> Host | None:

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Container, Variable, applied
+from compat.changes import Container, Variable, applied, deed
 from compat.commands import place_of, suited, typed
 from compat.findings import Fix
 from compat.fixes import containers, drivers, libraries, packages, toolkits
@@ -113,7 +113,10 @@ def _written(fix: Fix, case: Case) -> Fix:
         (f": {one.engine} {one.command} {one.options}" for one in bare if one.options.split()[-1] not in fix.text), ""
     )
     text = f"{fix.text.rstrip('.')}{how}." if how and not commands else fix.text
-    return replace(fix, text=_shortened(text, commands), commands=commands, changes=changes)
+    text = _shortened(text, commands)
+    if len(commands) > 2 and len("\n".join([text, *commands])) > _LONGEST and all(map(deed, changes)):
+        text, commands = f"{'; '.join(map(deed, changes))}.", ()  # many long lines are told in words
+    return replace(fix, text=text, commands=commands, changes=changes)
 
 
 def _shortened(text: str, commands: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Change, Driver, Install, Python, Toolkit, Uninstall, Variable
+from compat.changes import deed
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sentences import Sentence
@@ -67,30 +67,10 @@ class Catalogue:
             return finding.fix.text
         if finding.fix.text in self.sentences:
             return self.sentences[finding.fix.text]
-        deeds = [self._deed(change) for change in finding.fix.changes]
+        deeds = [self.told(deed(change)) for change in finding.fix.changes]
         if deeds and all(deeds):
             return self.said("; ").join(dict.fromkeys(deeds)) + self.said(".")
         return self.pages[finding.code]["fix"] if finding.fix.text else ""
-
-    def _deed(self, change: Change) -> str:
-        """A change in words; empty for one that its command tells."""
-        sentence, values = "", dict[str, object]()
-        match change:
-            case Install(packages=packages):
-                sentence = "Compile {names} here" if change.compile else "Install {names}"
-                values = {"names": ", ".join(package.requirement for package in packages)}
-            case Uninstall(names):
-                sentence, values = "Uninstall {names}", {"names": ", ".join(names)}
-            case Driver(minimum):
-                sentence, values = "Install NVIDIA driver {version} or newer", {"version": minimum}
-            case Toolkit(version):
-                sentence, values = "Put CUDA toolkit {version} first on the path", {"version": version}
-            case Python(version):
-                sentence, values = "Take an environment with Python {version}", {"version": version}
-            case Variable(name, value):
-                sentence = "Unset {name}" if value is None else "Set {name}={value}"
-                values = {"name": name, "value": value}
-        return self.said(sentence, **values)
 
 
 ENGLISH: Final = Catalogue()

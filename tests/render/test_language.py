@@ -25,6 +25,7 @@ JUDGES = [
     *(ROOT / "compat/rules").rglob("*.py"),
     *(ROOT / "compat/fixes").glob("*.py"),
     *(ROOT / "compat/app").glob("*.py"),
+    ROOT / "compat/changes.py",
 ]
 PLAN = ROOT / "compat/plan.py"
 TEMPLATES = [*(ROOT / "compat/render/page").glob("*.j2")]
