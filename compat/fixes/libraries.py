@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.changes import Command, Install, Package, Toolkit, Variable
 from compat.findings import Fix
+from compat.fixes import boards
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.lazy import pattern
@@ -29,14 +30,6 @@ _OWN_DLL: Final = pattern(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+
 _MODULE: Final = pattern(r"DLL load failed while importing (\w+)")
 # DLLs whose number is the major of cuDNN or of CUDA.
 _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
-# Libraries of JetPack -> what they are of, and the column of its row.
-_JETPACK: Final = pattern(r"lib(nv(?=infer|onnxparser|parsers)|cudnn|cudart|cublas)\w*\.so(?:\.([\d.]+))?$")
-_OF_JETPACK: Final = {
-    "nv": ("TensorRT", "tensorrt"),
-    "cudnn": ("cuDNN", "cudnn"),
-    "cudart": ("CUDA", "cuda"),
-    "cublas": ("CUDA", "cuda"),
-}
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -56,7 +49,7 @@ def missing(subject: Subject) -> Fix | None:
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
-    found = _torn(name, subject) or _own(name, subject) or _of_board(name, subject)
+    found = _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
     return found or _for_system(subject) or _brought(name, subject)
 
 
@@ -71,23 +64,6 @@ def _nvvm(subject: Subject) -> Fix:
         "Install numba-cuda with NVVM and the rest of its CUDA.",
         changes=(Install(packages=(Package(name="numba-cuda", extras=(extra,)),)),),
     )
-
-
-def _of_board(name: str, subject: Subject) -> Fix | None:
-    """A library that JetPack brings to a Jetson, in one release: what asks for another was built for another one."""
-    l4t, found = subject.host.l4t or "", _JETPACK.match(name)
-    rows = [row for row in subject.matrix.table("jetpack") if l4t and f"{row.l4t}.".startswith(f"{l4t}.")]
-    if not rows or not found:
-        return None
-    what, column = _OF_JETPACK[found[1]]
-    here = {series(getattr(row, column)) for row in rows}
-    of = f"JetPack {rows[-1].jetpack}" if len(rows) == 1 else f"this JetPack (L4T {l4t})"
-    if len(here) == 1 and series(found[2] or "") not in {"", *here}:
-        asks = subject.compiled() or "what asks for it"
-        return Fix(f"Build {asks} again on {of}, whose {what} is {here.pop()}, or take its release for that.")
-    if subject.host.container:
-        return Fix(f"Start the container by --runtime nvidia: {of} brings {name}.")
-    return Fix(f"Install {of}'s own {what}.", changes=(Command("sudo apt install nvidia-jetpack"),))
 
 
 def _unnamed(subject: Subject) -> Fix | None:

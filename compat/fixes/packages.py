@@ -10,12 +10,10 @@ from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
+from compat.fixes import boards
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
 from compat.fixes.pythons import metal, python
 from compat.fixes.subject import is_dotted
-from compat.joints import driver
-from compat.joints import python as wheel
-from compat.joints.verdict import FITS, Clash
 from compat.lazy import pattern
 from compat.reading.commands import image_of, requirements
 from compat.rules.knowledge import is_version
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
-    from compat.matrix.rows import Build
     from compat.plan import Plan
 
 _NO_TPU: Final = (
@@ -67,8 +64,8 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     """A build of a framework with GPU code, by the resolver; of a Jetson's by NVIDIA."""
     if not name or {"onnxruntime", "onnxruntime-gpu"} <= subject.packages.keys() or subject.by_amd:
         return None
-    if subject.host.l4t or any(gpu.target in subject.matrix.families.integrated for gpu in subject.gpus):
-        return _jetson(name, subject)
+    if boards.is_one(subject):
+        return boards.framework(name, subject)
     found = plans.moved(name, subject)
     if found is None or found.runtime in {"cpu", "none"}:
         return _elsewhere(name, subject)
@@ -125,34 +122,6 @@ def _replaced(name: str, subject: Subject) -> tuple[Change, ...]:
     gone = [there for there in same if there.endswith("-cpu") or there in {"onnxruntime", "paddlepaddle"}]
     gone += ["cpuonly"] if name == "torch" and "cpuonly" in (subject.host.conda_packages or {}) else []
     return (Uninstall(tuple(gone)),) if gone else ()
-
-
-def _jetson(name: str, subject: Subject) -> Fix | None:
-    """NVIDIA's build for the JetPack that is there, and the Python that it is made for."""
-    rows = _for_board(name, subject)
-    if not rows:
-        return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
-    same = [row for row in rows if row.version == subject.release(name)]
-    best, have = (same or rows)[-1], subject.host.python or ""
-    item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
-    links = any(index.links for index in subject.matrix.table("indexes") if index.name == best.index)
-    install = Install(packages=(item,), index=subject.matrix.index_url(best), links=links, again=bool(same))
-    other = best.python and is_version(have) and versions.minor(have) not in best.python
-    changes = (Python(best.python[-1]), install) if other else (install,)
-    made = f", made for Python {best.python[-1]}" if other else ""
-    return Fix(f"Install NVIDIA's {name} {best.version} for this JetPack{made}.", changes=changes)
-
-
-def _for_board(name: str, subject: Subject) -> list[Build]:
-    """NVIDIA's builds for Jetson boards whose CUDA the system brings, oldest first; for its Python where there are."""
-    matrix, host = subject.matrix, subject.host
-    rows = [
-        row
-        for row in matrix.builds(name)
-        if row.index and row.kernels and matrix.families.integrated.issuperset(row.kernels)
-        if not isinstance(driver.board(matrix, row.runtime.removeprefix("cuda"), host.l4t or ""), Clash)
-    ]
-    return [row for row in rows if is_version(host.python) and wheel.verdict(row, host.python or "") == FITS] or rows
 
 
 def _elsewhere(name: str, subject: Subject) -> Fix | None:

@@ -27,6 +27,7 @@ _PRODUCTS: Final = {
     "karpenter.k8s.aws/instance-gpu-name": "karpenter.k8s.aws/instance-gpu-count",
     "eks.amazonaws.com/instance-gpu-name": "eks.amazonaws.com/instance-gpu-count",
     "amd.com/gpu.product-name": "amd.com/gpu",
+    "amd.com/gpu.device-id": "amd.com/gpu",  # the node labeller names no product of a virtual function
 }
 
 # The labels that are read; others differ from node to node.
@@ -100,7 +101,8 @@ def _by_product(labels: Mapping[str, str], capacity: Mapping[str, str]) -> list[
         if product := labels.get(label):
             count = str(labels.get(counted, capacity.get(counted, "1")))
             vendor = "amd" if label.startswith("amd.") else "nvidia"
-            one = {"name": product.replace("-", " ").replace("_", " "), "vendor": vendor}
+            one = {} if label.endswith("-id") else {"name": product.replace("-", " ").replace("_", " ")}
+            one["vendor"] = vendor
             if vendor == "amd" and (device := labels.get("amd.com/gpu.device-id")):
                 one["pci"] = f"1002:{device}"
             return [one] * min(int(count) if count.isdecimal() else 1, devices.MOST)

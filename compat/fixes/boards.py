@@ -1,0 +1,79 @@
+"""Fixes on Jetson boards: the system brings CUDA and its libraries, and wheels of the usual indexes have no code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.changes import Command, Install, Package, Python
+from compat.findings import Fix
+from compat.fixes.subject import series
+from compat.joints import driver
+from compat.joints import python as wheel
+from compat.joints.verdict import FITS, Clash
+from compat.lazy import pattern
+from compat.rules.knowledge import is_version
+
+if TYPE_CHECKING:
+    from compat.fixes.subject import Subject
+    from compat.matrix.rows import Build
+
+# Libraries of JetPack -> what they are of, and the column of its row.
+_JETPACK: Final = pattern(r"lib(nv(?=infer|onnxparser|parsers)|cudnn|cudart|cublas)\w*\.so(?:\.([\d.]+))?$")
+_OF_JETPACK: Final = {
+    "nv": ("TensorRT", "tensorrt"),
+    "cudnn": ("cuDNN", "cudnn"),
+    "cudart": ("CUDA", "cuda"),
+    "cublas": ("CUDA", "cuda"),
+}
+
+
+def is_one(subject: Subject) -> bool:
+    """Whether the machine is a board, by its system or its GPU; none has an x86-64 processor."""
+    targets = subject.matrix.families.integrated if subject.host.arch != "x86_64" else frozenset()
+    return bool(subject.host.l4t) or any(gpu.target in targets for gpu in subject.gpus)
+
+
+def framework(name: str, subject: Subject) -> Fix | None:
+    """NVIDIA's build for the JetPack that is there, and the Python that it is made for."""
+    rows = _for_board(name, subject)
+    if not rows:
+        return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
+    same = [row for row in rows if row.version == subject.release(name)]
+    best, have = (same or rows)[-1], subject.host.python or ""
+    item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
+    links = any(index.links for index in subject.matrix.table("indexes") if index.name == best.index)
+    install = Install(packages=(item,), index=subject.matrix.index_url(best), links=links, again=bool(same))
+    other = best.python and is_version(have) and versions.minor(have) not in best.python
+    changes = (Python(best.python[-1]), install) if other else (install,)
+    made = f", made for Python {best.python[-1]}" if other else ""
+    return Fix(f"Install NVIDIA's {name} {best.version} for this JetPack{made}.", changes=changes)
+
+
+def _for_board(name: str, subject: Subject) -> list[Build]:
+    """NVIDIA's builds for Jetson boards whose CUDA the system brings, oldest first; for its Python where there are."""
+    matrix, host = subject.matrix, subject.host
+    rows = [
+        row
+        for row in matrix.builds(name)
+        if row.index and row.kernels and matrix.families.integrated.issuperset(row.kernels)
+        if not isinstance(driver.board(matrix, row.runtime.removeprefix("cuda"), host.l4t or ""), Clash)
+    ]
+    return [row for row in rows if is_version(host.python) and wheel.verdict(row, host.python or "") == FITS] or rows
+
+
+def library(name: str, subject: Subject) -> Fix | None:
+    """A library that JetPack brings to a Jetson, in one release: what asks for another was built for another one."""
+    l4t, found = subject.host.l4t or "", _JETPACK.match(name)
+    rows = [row for row in subject.matrix.table("jetpack") if l4t and f"{row.l4t}.".startswith(f"{l4t}.")]
+    if not rows or not found:
+        return None
+    what, column = _OF_JETPACK[found[1]]
+    here = {series(getattr(row, column)) for row in rows}
+    of = f"JetPack {rows[-1].jetpack}" if len(rows) == 1 else f"this JetPack (L4T {l4t})"
+    if len(here) == 1 and series(found[2] or "") not in {"", *here}:
+        asks = subject.compiled() or "what asks for it"
+        return Fix(f"Build {asks} again on {of}, whose {what} is {here.pop()}, or take its release for that.")
+    if subject.host.container:
+        return Fix(f"Start the container by --runtime nvidia: {of} brings {name}.")
+    return Fix(f"Install {of}'s own {what}.", changes=(Command("sudo apt install nvidia-jetpack"),))
