@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import deed
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sentences import Sentence
@@ -67,6 +66,8 @@ class Catalogue:
             return finding.fix.text
         if finding.fix.text in self.sentences:
             return self.sentences[finding.fix.text]
+        from compat.changes import deed
+
         deeds = [self.told(deed(change)) for change in finding.fix.changes]
         if deeds and all(deeds):
             return self.said("; ").join(dict.fromkeys(deeds)) + self.said(".")
