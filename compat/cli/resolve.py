@@ -71,15 +71,17 @@ def told(given: "tuple[Reply, ...]", format_: str, *, explain: bool = False, col
 
     Several answers, one per set of hosts that share a plan, give a list in JSON, each with its ``hosts``.
     """
-    from compat import plan
-    from compat.render import document, ink
-    from compat.render.plan import answer as as_text
-
     if format_ == "json":
+        from compat import plan
+        from compat.render import document
+
         bodies = [
             {**plan.dump(reply.answer), **({"hosts": list(reply.hosts)} if reply.hosts else {})} for reply in given
         ]
         return document.encode(bodies[0] if len(bodies) == 1 else bodies)
+    from compat.render import ink
+    from compat.render.plan import answer as as_text
+
     pen = ink.ink(colored=colored)
     heads = [f"for {', '.join(reply.hosts)}:\n" if reply.hosts else "" for reply in given]
     return "\n\n".join(
