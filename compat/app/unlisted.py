@@ -34,13 +34,16 @@ def laid_over(requirements: Iterable[str], matrix: Matrix, *, online: bool) -> t
         matrix: what is known without the index.
         online: whether the index is asked; else what was recorded counts.
     """
-    from compat.matrix import measured, store
-    from compat.resolve.knowledge import Knowledge
     from compat.versions import requirement
 
     lines = [found for text in dict.fromkeys(requirements) if (found := requirement(text)) and not found.url]
     lines = [line for line in lines if not matrix.package(line.name)]
-    shared = Knowledge(matrix).shared_names if lines else frozenset()
+    if not lines:
+        return matrix, ()
+    from compat.matrix import measured, store
+    from compat.resolve.knowledge import Knowledge
+
+    shared = Knowledge(matrix).shared_names
     tables: dict[str, list[dict[str, Any]]] = {"packages": []}
     failed: dict[str, str] = {}
     for line in lines:
