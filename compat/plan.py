@@ -319,6 +319,7 @@ def digest(plan: Plan) -> str:
     import json
 
     body = {key: value for key, value in _plain(plan).items() if key not in {"choices", "conditions"}}
+    body["builds"] = [{key: value for key, value in one.items() if key != "kernels"} for one in body["builds"]]
     return f"sha256:{hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()}"
 
 

@@ -162,10 +162,10 @@ def _differences(plans: Sequence[Plan]) -> dict[str, list[str]]:
 
 
 def _bare(value: Any) -> Any:
-    """A value of a plan without its sources and reasons, which say nothing of what is built."""
+    """A value of a plan without its sources, reasons and GPU code, which say nothing of what is installed."""
     if isinstance(value, tuple):
         return tuple(map(_bare, value))
-    reasons = {"source": "", "how": "measured", "why": "", "note": ""}
+    reasons = {"source": "", "how": "measured", "why": "", "note": "", "kernels": ()}
     idle = {name: text for name, text in reasons.items() if hasattr(value, name)}
     return replace(value, **idle) if idle else value
 

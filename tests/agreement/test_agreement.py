@@ -25,7 +25,7 @@ KNOWN = tomllib.loads((Path(__file__).parent / "known.toml").read_text("utf-8"))
 
 @pytest.fixture(scope="module")
 def tally():
-    return agreement.run(0, 180, tuple(agreement.JOINTS))
+    return agreement.run(0, 300, tuple(agreement.JOINTS))
 
 
 @pytest.mark.parametrize("joint", agreement.JOINTS)
