@@ -20,10 +20,14 @@ _ONE_SIGN: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What is wanted: ``known`` is what the matrix can weigh, ``beside`` the rest of the files' requirements."""
+    """What is wanted: ``known`` is what the matrix can weigh, ``beside`` the rest of the files' requirements.
+
+    ``pythons`` has the Python of each file of conda's that names one: only ``--python`` asks for it.
+    """
 
     known: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    pythons: tuple[str, ...] = ()
 
 
 def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix) -> Wishes:
@@ -36,10 +40,11 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix) -> Wishes
     """
     for text in typed:
         demand_requirement(text)
-    listed = [line for name in files for line in _listed(name, matrix)]
+    pythons: list[str] = []
+    listed = [line for name in files for line in _listed(name, matrix, pythons)]
     known = [text for name, text in listed if _is_known(name, matrix)]
     beside = [text for name, text in listed if not _is_known(name, matrix)]
-    return Wishes(tuple(dict.fromkeys((*typed, *known))), tuple(dict.fromkeys(beside)))
+    return Wishes(tuple(dict.fromkeys((*typed, *known))), tuple(dict.fromkeys(beside)), tuple(pythons))
 
 
 def demand_requirement(text: str, where: str = "") -> None:
@@ -63,10 +68,10 @@ def demand_requirement(text: str, where: str = "") -> None:
         raise InputError(f"{text[:80]!r} has one equals sign", where=where, expected="two", hint=hint)
 
 
-def _listed(name: str, matrix: Matrix) -> list[tuple[str, str]]:
+def _listed(name: str, matrix: Matrix, pythons: list[str]) -> list[tuple[str, str]]:
     """Name and text of each requirement of a file, those of the files that it names included.
 
-    Of conda's packages those that the matrix knows are taken under pip's names.
+    Of conda's packages those that the matrix knows are taken under pip's names; its Python is added to ``pythons``.
 
     Raises:
         InputError: if it has none, or a package of conda's that a plan would lose.
@@ -87,6 +92,8 @@ def _listed(name: str, matrix: Matrix) -> list[tuple[str, str]]:
                 found.append((item.name, f"{item.text}; {item.marker}" if item.marker else item.text))
             elif _is_known(known, matrix):
                 found.append((known, known + item.spec))
+            elif item.name == "python" and item.spec:
+                pythons.append(item.spec.strip("=").removesuffix(".*"))
             elif item.name not in {"python", "pip"}:
                 lost.append(item.name)
     if lost:

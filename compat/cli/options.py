@@ -189,6 +189,8 @@ class IndexOptions:
     def wanted(self, wishing: WishOptions, typed: Texts, matrix: "Matrix", speech: "Speech") -> "tuple[Matrix, Wishes]":
         """The matrix with rows of the packages that it has none of, and what is wanted as that matrix weighs it."""
         wishes = wishing.wanted(typed, matrix)
+        for python in wishes.pythons:
+            speech.note(f"note: conda's file names Python {python}, which only --python asks for")
         fuller = self.laid_over((*wishes.known, *wishes.beside), matrix, speech)
         return fuller, wishes if fuller is matrix else wishing.wanted(typed, fuller)
 

@@ -42,10 +42,11 @@ def test_a_file_of_requirements_is_planned_and_the_rest_of_it_installed_beside(e
 def test_an_environment_of_conda_is_planned_and_loses_no_package(envcheck, tmp_path):
     file = tmp_path / "environment.yml"
     file.write_text("dependencies: [python=3.10, pytorch=2.0.1, pip, {pip: [flask==3.0.0]}]\n")
-    code, text, _ = envcheck("dockerfile", "-r", str(file), *CARD)
+    code, text, err = envcheck("dockerfile", "-r", str(file), *CARD)
     assert code == 0
     assert "torch==2.0.1+cu118" in text
     assert " flask==3.0.0 " in text
+    assert "names Python 3.10, which only --python asks for" in err
     file.write_text("dependencies: [pytorch=2.0.1, rdkit, blas=*=mkl]\n")
     code, _, err = envcheck("dockerfile", "-r", str(file), *CARD)
     assert code == 2
