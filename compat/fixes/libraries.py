@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.fixes.boards as boards
 from compat import versions
 from compat.changes import Command, Install, Package, Toolkit, Variable
 from compat.findings import Fix
-from compat.fixes import boards
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.lazy import pattern

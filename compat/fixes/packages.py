@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
-from compat.fixes import boards
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
 from compat.fixes.pythons import metal, python
 from compat.fixes.subject import is_dotted

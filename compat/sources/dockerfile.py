@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+import compat.sources.pairs as pairs_of
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sources import files, heredocs, installers, requirements, settings, shell
@@ -34,7 +35,6 @@ _KEYWORDS: Final = frozenset(
 _FOREIGN: Final = re.compile(r"\{\{|\{%|<%|(?im:^#\s*syntax\s*=(?!\s*docker\S*/dockerfile))")
 _HERE: Final = re.compile(r"\./?(?:\[([\w.,-]+)\])?")  # the folder that a step works in, as a package with extras
 _FLAG: Final = re.compile(r"(?<!\S)--([a-z-]+)=(\S+)\s*")
-_PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def read(text: str, file: str) -> Ask:
             drafts.append(_from(item, outer, drafts, named, file))
             named[drafts[-1].name.lower()] = len(drafts) - 1
         elif not drafts:
-            outer.update(_pairs(item.rest, outer) if item.keyword == "ARG" else {})
+            outer.update(pairs_of.read(item.rest, outer) if item.keyword == "ARG" else {})
             if item.keyword != "ARG":
                 unread.append(f"line {item.line}: {item.keyword} before the first FROM")
         else:
@@ -226,14 +226,14 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
         item = Instruction(keyword.upper(), rest.strip(), item.line, (), item.begins)
     match item.keyword:
         case "ARG":
-            named = _pairs(item.rest, draft.values())
+            named = pairs_of.read(item.rest, draft.values())
             name = next(iter(item.rest.split()), "")
             draft.args |= named or ({name: outer[name]} if name in outer else {})  # without a value it stays unknown
             draft.env_lines |= dict.fromkeys(named, item.line)
         case "ENV":
-            pairs = _pairs(item.rest, draft.values()) or _old_pair(item.rest, draft.values())
+            pairs = pairs_of.read(item.rest, draft.values()) or pairs_of.old(item.rest, draft.values())
             draft.env |= pairs
-            lines = dict.fromkeys(pairs, item.line) | _lines_of_pairs(item)
+            lines = dict.fromkeys(pairs, item.line) | pairs_of.lines(item.rest, item.begins)
             for name, value in pairs.items():  # a command kept for later (TORCH_COMMAND='pip install ...') installs too
                 kept = installers.installs(shell.commands(value, lines[name])) if " install " in value else ()
                 draft.installs += (replace(step, home=f"${name}") for step in kept)
@@ -383,29 +383,3 @@ def _exec_form(text: str) -> list[str] | None:
     except (ValueError, RecursionError):
         return None
     return [str(item) for item in listed] if isinstance(listed, list) else None
-
-
-def _pairs(text: str, values: Mapping[str, str]) -> dict[str, str]:
-    """``NAME=VALUE`` pairs of an ENV or ARG, filled with what held before it.
-
-    A variable has one value throughout an instruction (Dockerfile reference, "Environment replacement").
-    """
-    return {
-        name: shell.fill(re.sub(r"\\(.)", r"\1", value).strip("\"'"), values) for name, value in _PAIR.findall(text)
-    }
-
-
-def _lines_of_pairs(item: Instruction) -> dict[str, int]:
-    """The line of each pair of an ENV that goes over several lines."""
-    lines, place, line = {}, 0, item.begins
-    for found in _PAIR.finditer(item.rest):
-        line += item.rest.count("\n", place, found.start())
-        place = found.start()
-        lines[found[1]] = line
-    return lines
-
-
-def _old_pair(text: str, values: Mapping[str, str]) -> dict[str, str]:
-    """``ENV NAME value`` without an equals sign, the old form."""
-    name, _, value = text.partition(" ")
-    return {name: shell.fill(value.strip(), values)} if re.fullmatch(r"[A-Za-z_]\w*", name) else {}
