@@ -124,10 +124,11 @@ class Unchecked:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question to the person: the command to ``run``, and what its output ``decides``."""
+    """A question to the person: the command to ``run``, what its output ``decides``, and the findings' codes."""
 
     run: str
     decides: str
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

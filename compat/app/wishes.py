@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.matrix import Matrix
+    from compat.sources.values import Ask
 
 _FILES: Final = (".txt", ".in", ".toml", ".yml", ".yaml", ".lock", ".cfg")
 _ONE_SIGN: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
@@ -40,11 +41,12 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix) -> Wishes
     """
     for text in typed:
         demand_requirement(text)
-    pythons: list[str] = []
-    listed = [line for name in files for line in _listed(name, matrix, pythons)]
+    asks = {name: _asked(name) for name in files}
+    listed = [line for name, ask in asks.items() for line in _listed(name, ask, matrix)]
+    pythons = tuple(ask.python for ask in asks.values() if ask.kind == "conda" and ask.python)
     known = [text for name, text in listed if _is_known(name, matrix)]
     beside = [text for name, text in listed if not _is_known(name, matrix)]
-    return Wishes(tuple(dict.fromkeys((*typed, *known))), tuple(dict.fromkeys(beside)), tuple(pythons))
+    return Wishes(tuple(dict.fromkeys((*typed, *known))), tuple(dict.fromkeys(beside)), pythons)
 
 
 def demand_requirement(text: str, where: str = "") -> None:
@@ -68,32 +70,38 @@ def demand_requirement(text: str, where: str = "") -> None:
         raise InputError(f"{text[:80]!r} has one equals sign", where=where, expected="two", hint=hint)
 
 
-def _listed(name: str, matrix: Matrix, pythons: list[str]) -> list[tuple[str, str]]:
+def _asked(name: str) -> Ask:
+    """What a file asks for: nothing if it is of no known kind."""
+    from compat.app.lint import ask_of
+    from compat.sources.values import Ask
+
+    try:
+        return ask_of(name)
+    except UnknownKindError:
+        return Ask(file=name, kind="requirements")
+
+
+def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
     """Name and text of each requirement of a file, those of the files that it names included.
 
-    Of conda's packages those that the matrix knows are taken under pip's names; its Python is added to ``pythons``.
+    Of conda's packages those that the matrix knows are taken under pip's names.
 
     Raises:
         InputError: if it has none, or a package of conda's that a plan would lose.
     """
-    from compat.app.lint import ask_of
     from compat.lint.conda import NAMES
 
-    try:
-        stages = ask_of(name).stages
-    except UnknownKindError:
-        stages = ()
     found: list[tuple[str, str]] = []
     lost: list[str] = []
-    for step in (step for stage in stages for step in stage.installs if step.manager in {"pip", "uv", "conda"}):
+    for step in (step for stage in ask.stages for step in stage.installs):
+        if step.manager not in {"pip", "uv", "conda"}:
+            continue
         for item in step.requests:
             known = NAMES.get(item.name, item.name)
             if step.manager != "conda":
                 found.append((item.name, f"{item.text}; {item.marker}" if item.marker else item.text))
             elif _is_known(known, matrix):
                 found.append((known, known + item.spec))
-            elif item.name == "python" and item.spec:
-                pythons.append(item.spec.strip("=").removesuffix(".*"))
             elif item.name not in {"python", "pip"}:
                 lost.append(item.name)
     if lost:

@@ -114,7 +114,7 @@ def _written(fix: Fix, case: Case) -> Fix:
     )
     text = f"{fix.text.rstrip('.')}{how}." if how and not commands else fix.text
     text = _shortened(text, commands)
-    if len(commands) > 2 and len("\n".join([text, *commands])) > _LONGEST and all(map(deed, changes)):
+    if len(commands) > 2 and _is_long(text, commands) and all(map(deed, changes)):
         text, commands = f"{'; '.join(map(deed, changes))}.", ()  # many long lines are told in words
     return replace(fix, text=text, commands=commands, changes=changes)
 
@@ -123,7 +123,11 @@ def _shortened(text: str, commands: tuple[str, ...]) -> str:
     """The text without its second half where the commands are long: nobody reads both."""
     half = f"{re.split(r'[,:;] ', text, maxsplit=1)[0].rstrip('.')}."
     shorter = (text, half, "Install this release." if "install" in "".join(commands) else half)
-    return next((one for one in shorter if len("\n".join([one, *commands])) <= _LONGEST), half)
+    return next((one for one in shorter if not _is_long(one, commands)), half)
+
+
+def _is_long(text: str, commands: tuple[str, ...]) -> bool:
+    return len("\n".join([text, *commands])) > _LONGEST
 
 
 def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Report]) -> Fix:

@@ -57,17 +57,18 @@ def questions(report: Report, case: Case) -> tuple[Ask, ...]:
     if not report.findings and report.checked:
         return ()
     open_causes = [one for one in report.findings if one.confidence == "possible"]
-    wanted: dict[str, frozenset[str]] = {one.title: _wanted(one, case) for one in open_causes} or {
-        Sentence("what is there"): _unknown(_ALWAYS, case)
-    }
+    titles = {one.code: one.title for one in open_causes}
+    wanted = {one.code: _wanted(one, case) for one in open_causes} or {"": _unknown(_ALWAYS, case)}
     asked: list[Ask] = []
     for _ in range(_MOST):
         best = max(_programs(case), key=lambda program: _worth(program[1], wanted))
-        decided = [title for title, facts in wanted.items() if facts & best[1]]
+        decided = [code for code, facts in wanted.items() if facts & best[1]]
         if not decided:
             break
-        asked.append(Ask(best[0], "whether: " + "; ".join(decided[:2]) if open_causes else decided[0]))
-        wanted = {title: facts - best[1] for title, facts in wanted.items()}
+        codes = tuple(code for code in decided[:2] if code)
+        whether = "whether: " + "; ".join(titles[code] for code in codes)
+        asked.append(Ask(best[0], whether if codes else Sentence("what is there"), codes))
+        wanted = {code: facts - best[1] for code, facts in wanted.items()}
     return tuple(asked)
 
 

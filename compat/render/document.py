@@ -28,7 +28,9 @@ def report(found: Report, host: Host, stamp: Stamp | None = None) -> dict[str, A
         "fine": list(found.fine),
         "facts": facts.dump(host),
         "unchecked": [{"what": item.what, "why": item.why, "code": item.code} for item in found.unchecked],
-        "questions": [{"run": item.run, "decides": item.decides} for item in found.questions],
+        "questions": [
+            {"run": item.run, "decides": item.decides, "codes": list(item.codes)} for item in found.questions
+        ],
     }
 
 

@@ -87,7 +87,7 @@ def _fine(found: Report, pen: Ink) -> list[str]:
 
 def decides(ask: Ask, found: Report, words: Catalogue) -> str:
     """What the output of a command decides."""
-    titles = [words.title(one) for one in found.findings if one.title in ask.decides]
+    titles = [words.title(one) for one in found.findings if one.code in ask.codes]
     if words is ENGLISH or not titles:
         return words.told(ask.decides)
     return words.said("whether: ") + words.said("; ").join(titles)
@@ -141,8 +141,7 @@ def unchecked_of(found: Report, *, verbose: bool = True, words: Catalogue = ENGL
     In short what a question decides is left out, and the facts are counted, for their names are those of a host file:
     what gives them all is named instead.
     """
-    asked = " ".join(one.decides for one in found.questions)
-    told = {one.code for one in found.findings if one.title in asked and not verbose}
+    told = {code for one in found.questions for code in one.codes if not verbose}
     left = (item for item in found.unchecked if not item.fact and item.code not in told)
     said = [one_line(f"{words.told(item.what)}: {words.told(item.why)}") for item in left]
     facts = {item.fact: len(item.names) for item in found.unchecked if item.fact}

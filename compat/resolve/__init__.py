@@ -70,7 +70,10 @@ def nearest(
     from compat.errors import InputError, InputErrors
     from compat.resolve import remedies
 
-    for moving, kept in (([wish], beside), ([wish, *beside], ()), ([wish, *(left or ())], ()))[: 3 - (left is None)]:
+    steps: list[tuple[list[str], Sequence[str]]] = [([wish], beside), ([wish, *beside], ())]
+    if left is not None:
+        steps.append(([wish, *left], ()))
+    for moving, kept in steps:
         try:
             plan = remedies.nearest(moving, kept, host, matrix)
         except (InputError, InputErrors):
