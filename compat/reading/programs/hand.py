@@ -314,6 +314,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "cuda runtime version", "cuda driver",
     ),
     **_labels(_release, "os version"),
+    **_labels(values.first("jetpack", Weight.HAND), "jetpack version"),
     **_labels(_provider, "execution provider library version"),
     **_labels(_architecture, "architecture"),
     **_labels(_paddle, "版本号/version", "版本号", "版本/version"),
