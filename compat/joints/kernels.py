@@ -85,6 +85,15 @@ def is_below(target: str, build: Build) -> bool:
     return device is not None and oldest is not None and (device.major, device.minor) < (oldest.major, oldest.minor)
 
 
+@lru_cache(maxsize=4096)
+def is_spared(matrix: Matrix, build: Build) -> bool:
+    """Whether a wheel does without its GPU code: its release is published without any too, for all platforms."""
+    if build.runtime or build.compiled or build.kernels in {(), _ELSEWHERE}:
+        return False
+    rows = (one for one in matrix.builds(build.package) if one.version == build.version)
+    return any("any" in one.platforms and one.kernels == _ELSEWHERE for one in rows)
+
+
 def verdict(matrix: Matrix, vendor: str, target: str, build: Build) -> Verdict:
     """Whether a GPU runs a build's code.
 
@@ -95,6 +104,9 @@ def verdict(matrix: Matrix, vendor: str, target: str, build: Build) -> Verdict:
         build: the build; one for the CPU or without GPU code fits any GPU, which it leaves idle.
     """
     name = f"{build.package} {build.full_version}"
+    if is_spared(matrix, build):
+        lacks = runs(matrix, target, build.kernels) == "none" if target else False
+        return Fits(f"{name} carries {' '.join(build.kernels)}, and does without on {target}") if lacks else FITS
     if is_below(target, build):
         oldest = " ".join(build.kernels)
         return Clash(f"{name} is compiled for {oldest} and newer, and {target} is older", (build,))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from compat.joints import libc
 from compat.joints.build import fixes_minor, series
 from compat.joints.build import traits as traits_of
-from compat.joints.kernels import made_for
+from compat.joints.kernels import is_spared, made_for
 from compat.joints.platform import is_at
 from compat.matrix.rows import Build
 from compat.resolve.options import ANY_PYTHON, Option, Pythons, answered, is_for, spelling
@@ -94,7 +94,7 @@ class Knowledge:
         traits = traits_of(self.matrix, build, package)
         row = self.matrix.packages.get(package)
         makers = made_for(self.matrix, build)
-        loaded = (build.glibc, libc.is_compiled(build))
+        loaded = (build.glibc, libc.is_compiled(build), is_spared(self.matrix, build))
         kit = (build.runtime, build.kernels, build.driver, build.cudnn, loaded, build.cpu, makers)
         index = build.index if traits["on_board"] or build.index in self._board_indexes else ""
         boards = (index, traits["on_board"], traits["off_board"])

@@ -100,11 +100,12 @@ def spelling(build: Build) -> tuple[object, ...]:
     """An order of the builds of one release that does not depend on where their rows stand.
 
     The default index comes before others and the shortest set of extras before longer ones: of two builds that are
-    equal in every measure, the plainest to install is taken.
+    equal in every measure, the plainest to install is taken. Of the wheels of one release, one for all platforms comes
+    last, as it does for an installer (PEP 425, order of tags).
     """
     kind, number = split_runtime(build.runtime)
     asked = (build.variant, build.index, build.local, build.extras, build.distribution, build.published)
-    has = (build.platforms, build.python, build.pins, build.requires, build.kernels)
+    has = ("any" in build.platforms, build.platforms, build.python, build.pins, build.requires, build.kernels)
     return (kind, tuple(-part for part in versions.release(number or "0")), *asked, *has)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.joints.build import from_system
 from compat.joints.driver import floor as cuda_floor
+from compat.joints.verdict import Fits
 from compat.matrix.drivers import branch_number
 from compat.plan import NO_CODE, BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
 from compat.resolve.build_fit import FORWARD, PTX, UNKNOWN, level_of
@@ -65,8 +66,10 @@ def _verdict(search: Search, chosen: Sequence[Weighed], device: Device) -> GpuVe
     level, weakest = max(telling, key=lambda pair: pair[0], default=(UNKNOWN, chosen[0]))
     reasons = [_weakness(weakest, device, level)] if level else []
     reasons += [_weakness(weighed, device, UNKNOWN) for weighed in open_ones if weighed is not weakest or not level]
+    verdicts = (search.scale.runs(one.option, device) for one in chosen if not one.option.vendor)
+    reasons += [one.note for one in verdicts if isinstance(one, Fits)]
     reasons += [device.part] if device.part else []
-    why = "; ".join(dict.fromkeys(reasons))
+    why = "; ".join(dict.fromkeys(filter(None, reasons)))
     return GpuVerdict(name=device.name, target=device.target, kernels=_LEVEL_NAMES[level], why=why)
 
 

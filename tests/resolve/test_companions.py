@@ -99,3 +99,41 @@ def test_a_clash_of_what_a_package_brings_names_it() -> None:
     assert [member.kind for member in clash.members[:2]] == ["wish", "option"]
     assert any(member.text.startswith("fbgemm-gpu") and "sm_120" in member.text for member in clash.members)
     assert not any("torchrec has no build" in member.text for member in clash.members)
+
+
+PURE_TOO = sorted(
+    {
+        (build.package, build.version)
+        for name in PACKAGES
+        for build in real().builds(name)
+        if "any" in build.platforms and not build.compiled
+    }
+    & {
+        (build.package, build.version)
+        for name in PACKAGES
+        for build in real().builds(name)
+        if "linux_x86_64" in build.platforms and not build.runtime and not build.yanked
+    }
+)
+
+
+@pytest.mark.parametrize(("name", "version"), PURE_TOO)
+def test_of_the_wheels_of_a_release_the_one_for_the_platform_is_planned_as_an_installer_takes_it(
+    name: str, version: str
+) -> None:
+    """Whatever GPU code a release can do without: its pure wheel is for other platforms."""
+    there = next(one for one in real().builds_of(name, version) if "linux_x86_64" in one.platforms)
+    for gpu in ("H100", "RTX 2060"):
+        plan = resolve([f"{name}=={version}"], from_options(real(), gpus=[gpu]), real()).plan
+        if plan is not None and plan.python in there.python:
+            assert [one.kernels for one in plan.builds if one.name == name] == [there.kernels]
+
+
+def test_a_plan_says_which_gpu_code_of_a_library_its_gpu_cannot_run() -> None:
+    told = {
+        gpu: resolve(["torchao==0.18.0"], from_options(real(), gpus=[gpu]), real()).conditions
+        for gpu in ("RTX 4090", "H100", "RTX 5090")
+    }
+    does_without = {gpu: [text for text in lines if "does without on" in text] for gpu, lines in told.items()}
+    assert [bool(does_without[gpu]) for gpu in told] == [True, False, False]
+    assert "sm_90a sm_100 compute_120, and does without on sm_89" in does_without["RTX 4090"][0]
