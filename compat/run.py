@@ -109,7 +109,8 @@ class _Children:
             if not self.starting or monotonic() > until:
                 break
             sleep(0.005)
-        _kill_each(_descendants(os.getpid()))  # what was forked and is not known by its object yet
+        if _has_children():  # what was forked and is not known by its object yet
+            _kill_each(_descendants(os.getpid()))
 
 
 _CHILDREN: Final = _Children()
@@ -350,6 +351,17 @@ def _kill_each(numbers: Sequence[int]) -> None:
             os.kill(number, SIGKILL)
         except OSError:
             continue  # it has ended
+
+
+def _has_children() -> bool:
+    """Whether this process has a child, also one that has ended: one question, where /proc may hold thousands."""
+    if not hasattr(os, "waitid"):  # Windows, and macOS before Python 3.13
+        return True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _descendants(pid: int) -> list[int]:

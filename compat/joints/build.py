@@ -131,19 +131,28 @@ def part(matrix: Matrix, build: Build, package: str, *, has_minors: bool = False
 
 def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
     """What a row alone says of a part, by the names of its attributes."""
-    kind, number = split_runtime(build.runtime)
-    boards = matrix.families.integrated
+    version = build.version
     return {
         "build": build,
         "package": package,
-        "version": build.version,
-        "full": build.full_version,
+        "version": version,
+        "full": build.full_version if build.local or build.published else version,
+        "requires": build.requires + build.pins,
+        **_aim(matrix, build.runtime, build.kernels),
+    }
+
+
+@lru_cache(maxsize=4096)
+def _aim(matrix: Matrix, runtime: str, kernels: tuple[str, ...]) -> dict[str, Any]:
+    """What a runtime and kernels, which hundreds of builds share, say of a part."""
+    kind, number = split_runtime(runtime)
+    boards = matrix.families.integrated
+    return {
         "kind": kind,
         "number": number,
         "vendor": VENDORS.get(kind, kind),
-        "requires": build.requires + build.pins,
-        "on_board": bool(build.kernels) and boards.issuperset(build.kernels),
-        "off_board": build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels),
+        "on_board": bool(kernels) and boards.issuperset(kernels),
+        "off_board": kernels not in {(), ("-",)} and boards.isdisjoint(kernels),
     }
 
 

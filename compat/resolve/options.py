@@ -114,10 +114,17 @@ class Pythons:
 
     def __init__(self) -> None:
         self._minors: list[str] = []
+        self._sets: dict[tuple[str, ...], int] = {}
         self._markers: dict[tuple[str, str, tuple[str, ...], int], int] = {}
 
     def bits(self, minors: Iterable[str]) -> int:
         """The bit set of some minor versions."""
+        minors = tuple(minors)
+        if minors not in self._sets:
+            self._sets[minors] = self._bits(minors)
+        return self._sets[minors]
+
+    def _bits(self, minors: tuple[str, ...]) -> int:
         bits = 0
         for minor in minors:
             if minor not in self._minors:
