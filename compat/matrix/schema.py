@@ -75,136 +75,77 @@ PLATFORM: Final = _word(
 )
 ARCH: Final = _word("x86_64", "aarch64", "ppc64le")
 
-# Row type -> field -> spelling of each of its items; an empty text states nothing and fits everywhere.
+# Field -> spelling of each of its items in every table; an empty text states nothing and fits everywhere.
+FIELDS: Final[Mapping[str, Spelling]] = {
+    "how": _word(*get_args(plan.How)),
+    **dict.fromkeys(("accelerator", "channels", "deed", "package", "pulls", "signal"), NAME),
+    **dict.fromkeys(("clang", "cudart", "driver_linux", "driver_windows", "family_linux", "family_windows"), DOTTED),
+    **dict.fromkeys(("drivers", "first", "first_rocm", "gcc", "jetpack", "l4t", "last_rocm", "latest"), DOTTED),
+    **dict.fromkeys(("libstdcxx", "macos", "newest", "windows"), DOTTED),
+    **dict.fromkeys(("capabilities", "cc", "first_cc", "first_cuda", "last_cc", "last_cuda"), MINOR),
+    **dict.fromkeys(("glibc", "kernel", "ptx"), MINOR),
+    **dict.fromkeys(("date", "eol", "seen"), DATE),
+    **dict.fromkeys(("python", "pythons"), PYTHON),
+    **dict.fromkeys(("branch", "branches", "last_driver"), BRANCH),
+    **dict.fromkeys(("borrows", "gfx"), DEVICE),
+    **dict.fromkeys(("intel", "runs"), INTEL),
+    **dict.fromkeys(("state", "token", "window"), _pattern(r"[a-z0-9_*+| ]*", "a sum of products of fields")),
+    "abi": _word("0", "1"),
+    "cloud": _word("aws", "azure", "gcp"),
+    "cuda_from": _word(*get_args(plan.CudaFrom)),
+    "days": _pattern(r"\d[\w.!]*:\d{4}-\d\d-\d\d", "a release and its day such as 2.9.1:2025-11-12"),
+    "evidence": _word("installed", "imported", "run on a device"),
+    "format": _pattern("bf16|tf32|fp8|int8|nvfp4|mxfp4|awq|gptq|marlin|fa[234]", "a number format such as fp8 or awq"),
+    "generic": _pattern(r"gfx[0-9-]+-generic", "a generic target such as gfx11-generic"),
+    "kernels": CODE,
+    "linux": _pattern(
+        r"[a-z]+\d{1,4}(\.\d{1,2})?:\d{1,2}(\.\d{1,3}){1,2}(-\d{1,4})?", "a system and its kernel, rhel9.4:5.14"
+    ),
+    "manager": _word("apt", "dnf", "yum", "zypper", "apk", "tdnf"),
+    "mig": _pattern(r"[1-7]g\.\d{1,3}gb([+-][a-z.]{2,8})?:[1-7]", "a profile and its number such as 1g.10gb:7"),
+    "models": _pattern(r"[a-z0-9_-]+", "a model_type such as qwen3_moe"),
+    "override": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,2}", "a value such as 10.3.0"),
+    "part": _pattern(r"1/[2-9]\d?", "a fraction such as 1/6"),
+    "pattern": Spelling(_compiles, "a regular expression"),
+    "pci": PCI,
+    "platforms": PLATFORM,
+    "runtime": RUNTIME,
+    "soname": _pattern(
+        r"lib[\w+-]+\.so\.\d+(\.\d+)*|[\w-]+\.dll", "a library such as libcudnn.so.9 or cublas64_12.dll"
+    ),
+    "status": _word("active", "eol", "gone"),
+    "stream": _word("classic", "preview", "core-sdk"),
+    "url": _pattern(r"https://\S+", "an https address"),
+    "vendor": _word("nvidia", "amd", "intel", "google", "huawei"),
+    "way": _word("mig", "mps", "time-slicing"),
+}
+# Row type -> spelling of those of its fields that other tables spell otherwise, or not at all.
 SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
-    rows.Row: {"how": _word(*get_args(plan.How))},
     rows.Package: {"name": NAME, "kind": _word("framework", "companion", "library")},
-    rows.Application: {"name": NAME, "pulls": NAME, "extras": NAME},
-    rows.Conda: {"name": NAME, "channels": NAME, "newest": DOTTED},
-    rows.Major: {"name": NAME, "version": DOTTED, "python": PYTHON},
-    rows.Index: {"name": NAME, "url": _pattern(r"https://\S+", "an https address")},
-    rows.Days: {
-        "package": NAME,
-        "days": _pattern(r"\d[\w.!]*:\d{4}-\d\d-\d\d", "a release and its day such as 2.9.1:2025-11-12"),
-    },
-    rows.Build: {
-        "versions": RELEASE,
-        "runtime": RUNTIME,
-        "python": PYTHON,
-        "platforms": PLATFORM,
-        "glibc": MINOR,
-        "kernels": CODE,
-        "cuda_from": _word(*get_args(plan.CudaFrom)),
-        "cudnn": DOTTED,
-        "driver": DOTTED,
-        "macos": DOTTED,
-        "date": DATE,
-        "abi": _word("0", "1"),
-        "evidence": _word("installed", "imported", "run on a device"),
-    },
+    rows.Application: {"name": NAME, "extras": NAME},
+    rows.Conda: {"name": NAME},
+    rows.Major: {"name": NAME, "version": DOTTED},
+    rows.Index: {"name": NAME},
+    rows.Build: {"versions": RELEASE, "cudnn": DOTTED, "driver": DOTTED},
     rows.CudaRelease: {
         "cuda": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,3}", "a full release such as 12.8.1"),
-        **dict.fromkeys(("driver_linux", "driver_windows", "family_linux", "family_windows", "cudart"), DOTTED),
-        **dict.fromkeys(("gcc", "clang"), DOTTED),
-        "ptx": MINOR,
-        "branch": BRANCH,
         "targets": Spelling(lambda text: text.startswith("sm_") and targets.sm(text) is not None, "sm_90 or sm_90a"),
-        "date": DATE,
     },
-    rows.Forward: {"cuda": MINOR, "branches": BRANCH},
-    rows.Capability: {"cc": MINOR, "first_cuda": MINOR, "last_cuda": MINOR, "last_driver": BRANCH},
-    rows.Gfx: {
-        "gfx": DEVICE,
-        "borrows": DEVICE,
-        "first_rocm": DOTTED,
-        "last_rocm": DOTTED,
-        "override": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,2}", "a value such as 10.3.0"),
-        "generic": _pattern(r"gfx[0-9-]+-generic", "a generic target such as gfx11-generic"),
-    },
-    rows.Intel: {"intel": INTEL, "runs": INTEL},
+    rows.Forward: {"cuda": MINOR},
     rows.RocmRelease: {
         "rocm": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,2}", "a full release such as 6.4.0"),
-        "stream": _word("classic", "preview", "core-sdk"),
-        "drivers": DOTTED,
         "targets": DEVICE,
-        "glibc": MINOR,
         "os": OS,
-        "linux": _pattern(
-            r"[a-z]+\d{1,4}(\.\d{1,2})?:\d{1,2}(\.\d{1,3}){1,2}(-\d{1,4})?", "a system and its kernel, rhel9.4:5.14"
-        ),
-        "date": DATE,
     },
-    rows.Product: {
-        "vendor": _word("nvidia", "amd", "intel", "google", "huawei"),
-        "pci": PCI,
-        "mig": _pattern(r"[1-7]g\.\d{1,3}gb([+-][a-z.]{2,8})?:[1-7]", "a profile and its number such as 1g.10gb:7"),
-    },
-    rows.Sharing: {"way": _word("mig", "mps", "time-slicing"), "first_cc": MINOR},
-    rows.Instance: {
-        "name": _pattern(r"[A-Za-z][A-Za-z0-9._-]+", "a type such as p5.48xlarge"),
-        "cloud": _word("aws", "azure", "gcp"),
-        "arch": ARCH,
-        "part": _pattern(r"1/[2-9]\d?", "a fraction such as 1/6"),
-    },
-    rows.Format: {
-        "format": _word(
-            *("bf16", "tf32", "fp8", "int8", "nvfp4", "mxfp4", "awq", "gptq", "marlin", "fa2", "fa3", "fa4")
-        ),
-        "package": NAME,
-        **dict.fromkeys(("first_cc", "last_cc"), MINOR),
-        "gfx": DEVICE,
-    },
-    rows.Cache: {
-        "models": _pattern(r"[a-z0-9_-]+", "a model_type such as qwen3_moe"),
-        **dict.fromkeys(("token", "window", "state"), _pattern(r"[a-z0-9_*+| ]*", "a sum of products of fields")),
-    },
-    rows.Image: {
-        "runtime": RUNTIME,
-        "cuda": DOTTED,
-        "rocm": DOTTED,
-        "cudnn": DOTTED,
-        "nccl": DOTTED,
-        "os": OS,
-        "arch": ARCH,
-        "status": _word("active", "eol", "gone"),
-        "python": PYTHON,
-        "seen": DATE,
-    },
-    rows.DriverBranch: {
-        "branch": BRANCH,
-        "kind": _word("production", "lts", "new-feature", "legacy"),
-        "cuda": MINOR,
-        **dict.fromkeys(("first", "latest", "windows"), DOTTED),
-        **dict.fromkeys(("date", "eol"), DATE),
-    },
-    rows.System: {
-        "os": OS,
-        "glibc": MINOR,
-        "libstdcxx": DOTTED,
-        "python": PYTHON,
-        "pythons": PYTHON,
-        "manager": _word("apt", "dnf", "yum", "zypper", "apk", "tdnf"),
-        "eol": DATE,
-    },
-    rows.Command: {"deed": NAME, "system": _pattern(r"[a-z]+[0-9]*", "a distribution such as rhel or rhel10")},
-    rows.LibraryRelease: {
-        "version": LIBRARY,
-        "cuda": _pattern(r"\d{1,2}(\.\d{1,2})?", "a major 12 or a minor 12.8"),
-        **dict.fromkeys(("first_cc", "last_cc"), MINOR),
-        "driver_linux": DOTTED,
-        "date": DATE,
-    },
-    rows.Soname: {
-        "soname": _pattern(
-            r"lib[\w+-]+\.so\.\d+(\.\d+)*|[\w-]+\.dll", "a library such as libcudnn.so.9 or cublas64_12.dll"
-        ),
-        "package": NAME,
-        "versions": _pattern(r">=[\w.!+]+(,<[\w.!+]+)?", "a specifier such as >=8.5.0.96,<9.0.0.312"),
-    },
-    rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "kernel": MINOR, "cuda": MINOR, "os": OS, "capabilities": MINOR},
-    rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
-    rows.Processor: {"accelerator": NAME},
-    rows.Signal: {"signal": NAME, "pattern": Spelling(_compiles, "a regular expression")},
+    rows.Instance: {"name": _pattern(r"[A-Za-z][A-Za-z0-9._-]+", "a type such as p5.48xlarge"), "arch": ARCH},
+    rows.Image: {**dict.fromkeys(("cuda", "rocm", "cudnn", "nccl"), DOTTED), "os": OS, "arch": ARCH},
+    rows.DriverBranch: {"kind": _word("production", "lts", "new-feature", "legacy"), "cuda": MINOR},
+    rows.System: {"os": OS},
+    rows.Command: {"system": _pattern(r"[a-z]+[0-9]*", "a distribution such as rhel or rhel10")},
+    rows.LibraryRelease: {"version": LIBRARY, "cuda": _pattern(r"\d{1,2}(\.\d{1,2})?", "a major 12 or a minor 12.8")},
+    rows.Soname: {"versions": _pattern(r">=[\w.!+]+(,<[\w.!+]+)?", "a specifier such as >=8.5.0.96,<9.0.0.312")},
+    rows.Jetpack: {"cuda": MINOR, "os": OS},
+    rows.Accelerator: {"versions": RELEASE},
 }
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -281,7 +222,7 @@ def _list_faults(key: str, value: Any, shape: type[rows.Row]) -> Iterator[Fault]
 
 def _spelling(key: str, shape: type[rows.Row]) -> Spelling | None:
     """How the values of a field are written; None where anything goes."""
-    return SPELLINGS[rows.Row].get(key) or SPELLINGS.get(shape, {}).get(key)
+    return SPELLINGS.get(shape, {}).get(key) or FIELDS.get(key)
 
 
 def _spelling_faults(key: str, items: tuple[str, ...], shape: type[rows.Row]) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.matrix.rows.base import Row
+from compat.matrix.rows.base import KEYS, TABLES, Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import (
     Accelerator,
@@ -78,75 +78,6 @@ __all__ = [
 
 # Fields whose items may hold spaces; they are TOML lists.
 LISTS: Final = frozenset({"requires", "pins", "examples", "commands"})
-
-# Table name -> row type; ``builds.<package>`` tables hold :class:`Build` rows.
-TABLES: Final[dict[str, type[Row]]] = {
-    "packages": Package,
-    "applications": Application,
-    "conda": Conda,
-    "majors": Major,
-    "indexes": Index,
-    "dates": Days,
-    "cuda": CudaRelease,
-    "capabilities": Capability,
-    "gfx": Gfx,
-    "intel": Intel,
-    "rocm": RocmRelease,
-    "gpus": Product,
-    "sharing": Sharing,
-    "instances": Instance,
-    "formats": Format,
-    "caches": Cache,
-    "images": Image,
-    "requires": Requirement,
-    "drivers": DriverBranch,
-    "forward": Forward,
-    "systems": System,
-    "pythons": Interpreter,
-    "commands": Command,
-    "cudnn": LibraryRelease,
-    "nccl": LibraryRelease,
-    "tensorrt": LibraryRelease,
-    "sonames": Soname,
-    "jetpack": Jetpack,
-    "accelerators": Accelerator,
-    "processors": Processor,
-    "signals": Signal,
-}
-
-# Fields that tell two rows of a table apart; an overlay's row with the same key replaces ours.
-KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
-    Package: ("name",),
-    Application: ("name",),
-    Conda: ("name",),
-    Major: ("name", "python"),
-    Index: ("name",),
-    Days: ("package", "days"),
-    Build: ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published"),
-    CudaRelease: ("cuda",),
-    Capability: ("cc",),
-    Gfx: ("gfx",),
-    Intel: ("intel",),
-    RocmRelease: ("rocm",),
-    Product: ("name", "vendor", "target"),
-    Sharing: ("way",),
-    Instance: ("name",),
-    Format: ("format", "package", "versions", "weights"),
-    Cache: ("rule", "models"),
-    Image: ("repository", "tag", "flavours"),
-    Requirement: ("name",),
-    DriverBranch: ("branch",),
-    Forward: ("cuda",),
-    System: ("os",),
-    Interpreter: ("python",),
-    Command: ("deed", "system"),
-    LibraryRelease: ("version", "cuda"),
-    Soname: ("soname", "package", "versions"),
-    Jetpack: ("jetpack", "l4t"),
-    Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),
-    Processor: ("maker",),
-    Signal: ("signal",),
-}
 
 
 def row_type(table: str) -> type[Row]:

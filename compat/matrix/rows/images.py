@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from compat.lazy import dataclass
-from compat.matrix.rows.base import Row
+from compat.matrix.rows.base import Row, row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("images", key="repository tag flavours")
 class Image(Row):
     """A base image tag, or a family of tags that differ in flavour only (table ``images``).
 
@@ -49,7 +48,7 @@ class Image(Row):
         return tuple(f"{self.repository}:{tag}" for tag in tags)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("requires", key="name")
 class Requirement(Row):
     """A driver condition that images share (table ``requires``); see :mod:`compat.matrix.require` for its grammar.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from compat.lazy import dataclass
-from compat.matrix.rows.base import Row
+from compat.matrix.rows.base import Row, row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("gpus", key="name vendor target")
 class Product(Row):
     """A GPU one can buy (table ``gpus``).
 
@@ -54,7 +53,7 @@ class Product(Row):
     mig: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("sharing", key="way")
 class Sharing(Row):
     """A way for programs to share one GPU of NVIDIA's (table ``sharing``).
 
@@ -74,7 +73,7 @@ class Sharing(Row):
     first_cc: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("instances", key="name")
 class Instance(Row):
     """A cloud's instance type with GPUs (table ``instances``).
 
@@ -95,7 +94,7 @@ class Instance(Row):
     part: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("systems", key="os")
 class System(Row):
     """An operating-system release (table ``systems``).
 
@@ -127,7 +126,7 @@ class System(Row):
     managed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("pythons", key="python")
 class Interpreter(Row):
     """A Python minor for which a virtual environment can be made and filled (table ``pythons``).
 
@@ -143,7 +142,7 @@ class Interpreter(Row):
     early: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("commands", key="deed system")
 class Command(Row):
     """What is typed for a deed on a distribution (table ``commands``).
 
@@ -158,7 +157,7 @@ class Command(Row):
     commands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("jetpack", key="jetpack l4t")
 class Jetpack(Row):
     """A JetPack release (table ``jetpack``): ``l4t``, the versions that it brings, and the modules it runs on.
 
@@ -183,7 +182,7 @@ class Jetpack(Row):
     sbsa: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("accelerators", key="accelerator package versions framework stack image")
 class Accelerator(Row):
     """What one release of an accelerator's package needs, outside CUDA and ROCm (table ``accelerators``).
 
@@ -215,7 +214,7 @@ class Accelerator(Row):
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("formats", key="format package versions weights")
 class Format(Row):
     """Which GPUs a package uses a number format on (table ``formats``).
 
@@ -241,7 +240,7 @@ class Format(Row):
     instead: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("caches", key="rule models")
 class Cache(Row):
     """How models keep keys and values while they answer (table ``caches``).
 
@@ -269,7 +268,7 @@ class Cache(Row):
     every: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("processors", key="maker")
 class Processor(Row):
     """Accelerators of a maker for which the matrix has no builds (table ``processors``).
 

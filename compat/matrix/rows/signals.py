@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from compat.lazy import dataclass
-from compat.matrix.rows.base import Row
+from compat.matrix.rows.base import Row, row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("signals", key="signal")
 class Signal(Row):
     """A message that programs print in general (table ``signals``): what it is, never what caused it in one report.
 

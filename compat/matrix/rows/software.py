@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.lazy import dataclass
-from compat.matrix.rows.base import Row
+from compat.matrix.rows.base import Row, row
 
 if TYPE_CHECKING:
     from compat.plan import CudaFrom
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("packages", key="name")
 class Package(Row):
     """A framework or a companion (table ``packages``).
 
@@ -46,7 +45,7 @@ class Package(Row):
     notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("applications", key="name")
 class Application(Row):
     """A package that is no framework and brings one (table ``applications``): whoever asks for it gets GPU code too.
 
@@ -61,7 +60,7 @@ class Application(Row):
     extras: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("conda", key="name")
 class Conda(Row):
     """A conda package that has an end, or that one maker's channels or conda alone have (table ``conda``).
 
@@ -78,7 +77,7 @@ class Conda(Row):
     newest: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("majors", key="name python")
 class Major(Row):
     """The first release of a shared package that breaks what was built before it (table ``majors``).
 
@@ -98,7 +97,7 @@ class Major(Row):
     bounded_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("indexes", key="name")
 class Index(Row):
     """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
 
@@ -119,7 +118,7 @@ class Index(Row):
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("dates", key="package days")
 class Days(Row):
     """Days on which releases of a distribution came out (table ``dates``).
 
@@ -132,7 +131,7 @@ class Days(Row):
     days: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("", key="version runtime index local platforms python extras distribution published")
 class Build(Row):
     """One published variant of one or more releases (table ``builds.<package>``); the loader gives one per version.
 

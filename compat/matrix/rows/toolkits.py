@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from compat.lazy import dataclass
-from compat.matrix.rows.base import Row
+from compat.matrix.rows.base import Row, row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("cuda", key="cuda")
 class CudaRelease(Row):
     """A CUDA toolkit release (table ``cuda``).
 
@@ -37,7 +36,7 @@ class CudaRelease(Row):
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("capabilities", key="cc")
 class Capability(Row):
     """An NVIDIA compute capability (table ``capabilities``).
 
@@ -58,7 +57,7 @@ class Capability(Row):
     features: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("gfx", key="gfx")
 class Gfx(Row):
     """An AMD target (table ``gfx``).
 
@@ -82,7 +81,7 @@ class Gfx(Row):
     features: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("intel", key="intel")
 class Intel(Row):
     """An Intel GPU target (table ``intel``).
 
@@ -99,7 +98,7 @@ class Intel(Row):
     features: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("rocm", key="rocm")
 class RocmRelease(Row):
     """A ROCm release (table ``rocm``).
 
@@ -124,7 +123,7 @@ class RocmRelease(Row):
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("drivers", key="branch")
 class DriverBranch(Row):
     """An NVIDIA driver branch (table ``drivers``).
 
@@ -148,7 +147,7 @@ class DriverBranch(Row):
     drops: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("forward", key="cuda")
 class Forward(Row):
     """A cuda-compat package: a newer user-space driver beside an older kernel driver (table ``forward``).
 
@@ -161,7 +160,7 @@ class Forward(Row):
     branches: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("cudnn nccl tensorrt", key="version cuda")
 class LibraryRelease(Row):
     """A release of cuDNN, NCCL or TensorRT (tables ``cudnn``, ``nccl``, ``tensorrt``).
 
@@ -180,7 +179,7 @@ class LibraryRelease(Row):
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@row("sonames", key="soname package versions")
 class Soname(Row):
     """A shared library, and the package of the default index that brings it (table ``sonames``).
 
