@@ -183,6 +183,10 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
         builds = [one.option.build for one in clash.named]
         yield clash.row(text, builds[0], by="runtime", of=builds)
+        package = matrix.packages[clash.variable.package]
+        for told in (one for one in package.elsewhere if one.startswith(f"{device.vendor}: ")):
+            elsewhere = f"{package.title} for {device.vendor} GPUs is published elsewhere, and not planned here"
+            yield clash.row(f"{elsewhere}: {told.partition(': ')[2]}", package)
     elif any(one.vendor != device.vendor and one.bit & clash.bits for one in search.target.devices):
         own = next(one.option for one in clash.named if one.option.vendor == device.vendor)
         text = f"a build of {own.package} serves the GPUs of one vendor, and {device.label} needs one for"

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from factory import Settings
 
+from compat import dockerfile
 from compat.build import verify
 from compat.plan import Answer, PlannedBuild, dump
 
@@ -76,18 +77,31 @@ def test_torch_comes_from_the_index_that_is_named(made, slim, index):
     assert found["torch.compile"] == "skip"  # no compiler was asked for, and the image has none
 
 
-@pytest.mark.skipif(
+large = pytest.mark.skipif(
     not os.environ.get("ENVCHECK_ENGINE_ALL"), reason="large wheels; set ENVCHECK_ENGINE_ALL=1 to build these too"
 )
+FRAMEWORKS = {
+    "jax": PlannedBuild(name="jax", version="0.10.2", runtime="cpu", pins=("jaxlib==0.10.2",), module="jax"),
+    "torch": PlannedBuild(name="torch", version="2.13.0+cpu", runtime="cpu", module="torch"),
+    "tensorflow": PlannedBuild(name="tensorflow-cpu", version="2.21.0", runtime="cpu", module="tensorflow"),
+    "paddle": PlannedBuild(name="paddlepaddle", version="3.3.1", runtime="cpu", module="paddle"),
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "version", "module"),
-    [("paddlepaddle", "3.3.1", "paddle"), ("tensorflow-cpu", "2.21.0", "tensorflow")],
-    ids=["paddle", "tensorflow"],
+    ("framework", "form"),
+    [
+        pytest.param(name, form, marks=() if (name, form) == ("jax", "plain") else large)
+        for name in FRAMEWORKS
+        for form in ("plain", "factory")
+    ],
 )
-def test_the_other_frameworks_build_and_compute(made, slim, name, version, module):
-    build = PlannedBuild(name=name, version=version, runtime="cpu", module=module)
-    built = made(slim(build), module)
+def test_both_forms_of_every_framework_build_and_compute(made, slim, index, framework, form):
+    build = FRAMEWORKS[framework]
+    if "+" in build.version:  # not on the package index
+        build = replace(build, index=index(f"{build.name}=={build.version}"))
+    built = made(slim(build), f"{framework}-{form}", wish=dockerfile.Settings(form=form))
     assert built.ok, built.why
-    result = verify(built.tag)
+    result = verify(built.tag, timeout=300)
     assert result.ok, result.findings
-    assert statuses(result)[f"{module}.matmul_float32"] == "pass"
+    assert statuses(result)[f"{build.module}.matmul_float32"] == "pass"

@@ -101,3 +101,11 @@ def test_a_build_that_tells_no_code_is_not_for_gpus_that_its_package_never_had_b
     told = answer(f"{package} --gpu MI300X")
     assert told.status == "conflict"
     assert any("has no build for amd GPUs" in one.text for one in told.conflicts[0].members)
+
+
+def test_builds_that_are_published_elsewhere_are_told_where_none_is_planned() -> None:
+    """vLLM's own documentation has wheels for ROCm in an index of its own, and AMD's has images."""
+    members = answer("vllm --gpu MI300X").conflicts[0].members
+    assert any("published elsewhere" in one.text and "wheels.vllm.ai/rocm" in one.text for one in members)
+    assert any(one.likely for one in members)
+    assert not any("published elsewhere" in one.text for one in answer("vllm --gpu A770").conflicts[0].members)

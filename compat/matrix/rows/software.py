@@ -30,6 +30,7 @@ class Package(Row):
         preload: call that lets it find CUDA's packages where no path of the loader names them, since its objects have
             no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
         notices: names on the default index that hold nothing but a notice that stops the install (``pytorch``).
+        elsewhere: a maker of GPUs and where builds for those are that no row is for, ``amd: wheels for ...``.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Package(Row):
     needs: tuple[str, ...] = ()
     preload: str = ""
     notices: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
 
 @row("applications", key="name")
