@@ -333,7 +333,11 @@ def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tu
     rows: list[Product] = []
     notes = []
     for name in names:
-        wanted = find_instance(matrix, name).gpu if is_instance(name) else name
+        kind = find_instance(matrix, name) if is_instance(name) else None
+        wanted = kind.gpu if kind else name
+        if kind:
+            size = f"{kind.part} of one" if kind.part else str(kind.count)
+            notes.append(f"{kind.name} has {size} {kind.gpu}" + (f": {kind.note}" if kind.note else ""))
         one = target.named(matrix, wanted).gpus[0]
         if one.name == one.target:
             hint = f"`envcheck matrix show {one.name}` tells of it, and of its products"

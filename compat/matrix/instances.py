@@ -11,12 +11,17 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Instance
 
-# How clouds spell types: ``p5.48xlarge``, ``g4dn.metal``; ``a2-highgpu-1g``; ``Standard_NC24ads_A100_v4``.
+# How clouds spell types: ``p5.48xlarge``, ``g4dn.metal``; ``a2-highgpu-1g``; ``Standard_NC24ads_A100_v4``;
+# ``ecs.gn7i-c8g1.2xlarge`` (Alibaba Cloud, Volcengine); ``GN10Xp.2XLARGE40`` (Tencent Cloud); ``p2s.2xlarge.8`` (Huawei
+# Cloud, Open Telekom Cloud); ``bcc.lgn1.c12m40.1p4`` (Baidu AI Cloud).
 _FORMS: Final = pattern(
-    r"(?:ecs\.)?[a-z]{1,4}[0-9][a-z0-9-]{0,12}\.(?:[0-9]{0,3}x?large|metal[a-z0-9-]{0,8}|medium|small|micro|nano)"
+    r"(?:ecs\.|ml\.)?[a-z]{1,8}[0-9]{1,2}[a-z0-9-]{0,12}\.(?:[0-9]{0,3}x?large(?:[0-9]{1,4}|\.[0-9]{1,2})?"
+    r"|metal[a-z0-9-]{0,8}|medium|small|micro|nano)"
     r"|(?:a|g|n|c|e|m)[0-9][a-z]?-[a-z]{3,12}-[0-9]{1,3}g?(?:-[a-z]{2,12})?"
+    r"|(?:bcc|bbc|ebc|ehc)\.[a-z0-9]{2,16}\.[a-z0-9.-]{2,24}"
     r"|standard_[a-z0-9_-]{2,50}|n[cdgv][0-9]{1,3}[a-z0-9]{0,8}(?:_[a-z0-9]{1,12}){0,4}_v[0-9]{1,2}"
 )
+_FAMILY: Final = pattern(r"[a-z]{0,3}\.?[a-z]{1,8}")
 _ATTACHED: Final = pattern(r"n1-[a-z]{3,12}-[0-9]{1,3}")
 
 
@@ -49,7 +54,9 @@ def _near(wanted: str, rows: dict[str, Instance]) -> str:
 
     if _ATTACHED.fullmatch(wanted):
         return "an n1 machine has the GPU that was attached to it: name that GPU"
-    close = difflib.get_close_matches(wanted, rows, n=3, cutoff=0.6)
+    family = _FAMILY.match(wanted)
+    like = [name for name in rows if family is not None and name.startswith(family[0])]
+    close = difflib.get_close_matches(wanted, like, n=3, cutoff=0.6)
     return f"near it: {', '.join(rows[name].name for name in close)}" if close else ""
 
 

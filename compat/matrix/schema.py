@@ -91,7 +91,7 @@ FIELDS: Final[Mapping[str, Spelling]] = {
     **dict.fromkeys(("intel", "runs"), INTEL),
     **dict.fromkeys(("state", "token", "window"), _pattern(r"[a-z0-9_*+| ]*", "a sum of products of fields")),
     "abi": _word("0", "1"),
-    "cloud": _word("aws", "azure", "gcp"),
+    "cloud": _word("alibaba", "aws", "azure", "gcp", "opentelekomcloud", "tencent"),
     "cuda_from": _word(*get_args(plan.CudaFrom)),
     "days": _pattern(r"\d[\w.!]*:\d{4}-\d\d-\d\d", "a release and its day such as 2.9.1:2025-11-12"),
     "evidence": _word("installed", "imported", "run on a device"),

@@ -90,6 +90,18 @@ def test_what_is_told_of_a_product(asked, name, facts):
     assert {key: row.get(key) for key in facts} == facts
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("p5.48xlarge", "has 8 NVIDIA H100 80GB HBM3"),
+        ("GN7.LARGE20", "has 1/4 of one Tesla T4"),
+        ("ecs.gn8v-8x.48xlarge", "has 8 NVIDIA H20: the page says 96 GB"),
+    ],
+)
+def test_an_instance_type_tells_how_many_it_has_and_what_its_cloud_leaves_open(envcheck, name, told):
+    assert f"note: {name} {told}" in envcheck("gpu", "show", name)[2]
+
+
 def test_the_end_of_a_card_is_told(asked):
     (row,) = asked("show", "GTX 1080 Ti")
     assert row["driver"]["last"] == "R580"

@@ -19,7 +19,8 @@ from compat.resolve.target import arch_of, from_options, named
 MATRIX = matrix()
 ROWS = MATRIX.table("instances")
 
-# What the clouds' own pages tell of a type: EC2 instance types, Azure sizes, Compute Engine machine types.
+# What the clouds' own pages tell of a type: EC2 instance types, Azure sizes, Compute Engine machine types, Alibaba Cloud's
+# instance families, Tencent Cloud's computing instances, Open Telekom Cloud's GPU-accelerated ECSs.
 KNOWN = {
     "p5.48xlarge": (8, "sm_90", "x86_64"),
     "p4d.24xlarge": (8, "sm_80", "x86_64"),
@@ -35,6 +36,14 @@ KNOWN = {
     "Standard_NC24ads_A100_v4": (1, "sm_80", "x86_64"),
     "NC40ads_H100_v5": (1, "sm_90", "x86_64"),
     "standard_nd96isr_mi300x_v5": (8, "gfx942", "x86_64"),
+    "ecs.gn7i-c8g1.2xlarge": (1, "sm_86", "x86_64"),
+    "ecs.gn8is-4x.16xlarge": (4, "sm_89", "x86_64"),
+    "ecs.ebmgn8v.48xlarge": (8, "sm_90", "x86_64"),
+    "ecs.gn7e-c16g1.32xlarge": (8, "sm_80", "x86_64"),
+    "ecs.gn5-c4g1.2xlarge": (2, "sm_60", "x86_64"),
+    "GN10Xp.20XLARGE320": (8, "sm_70", "x86_64"),
+    "pnv4.14xlarge232": (2, "sm_86", "x86_64"),
+    "p2s.2xlarge.8": (1, "sm_70", "x86_64"),
 }
 
 
@@ -71,7 +80,12 @@ def test_no_gpu_is_spelled_as_an_instance_type():
         ("Standard_NC24ads_A100_v5", "Standard_NC24ads_A100_v4"),
         ("n1-standard-8", "name that GPU"),
         ("m7i.large", "name of its GPU"),
-        ("ecs.gn7i-c8g1.2xlarge", "name of its GPU"),
+        ("ecs.gn7i-c8g1.3xlarge", "ecs.gn7i-c8g1.2xlarge"),
+        ("GN10Xp.2XLARGE41", "GN10Xp.2XLARGE40"),
+        ("ecs.pni2.28xlarge", "name of its GPU"),
+        ("ecs.hpcpni2.28xlarge", "name of its GPU"),
+        ("bcc.lgn1.c12m40.1p4", "name of its GPU"),
+        ("ai1s.large.4", "name of its GPU"),
     ],
 )
 def test_an_unknown_type_is_told_as_one_with_those_near_it(wrong, near):

@@ -79,7 +79,7 @@ class Instance(Row):
 
     Attributes:
         name: as its cloud spells it, ``p5.48xlarge``, ``Standard_NC24ads_A100_v4``.
-        cloud: ``aws``, ``azure``, ``gcp``.
+        cloud: ``alibaba``, ``aws``, ``azure``, ``gcp``, ``opentelekomcloud``, ``tencent``.
         gpu: name of its GPU in ``gpus``: the product of the model and memory that the source states.
         count: GPUs that a guest sees.
         arch: machine architecture.
