@@ -57,6 +57,18 @@ def listing(matrix: Matrix, found: Sequence[tuple[Product, tuple[str, ...]]], as
     return table(matrix, title, (*(hardware.HEADINGS.get(name, name) for name in _COLUMNS), "lacks"), lines)
 
 
+def why_none(matrix: Matrix, asked: hardware.Filter) -> str:
+    """Why no product runs the requirements: what stands against a plan of them on the one with the most memory."""
+    from compat import resolve
+    from compat.resolve.target import from_options
+
+    row = hardware.listed(matrix, hardware.Filter(vendor=asked.vendor or "nvidia", sort="memory"))[0]
+    answer = resolve.resolve(asked.serves, from_options(matrix, gpus=[row.name], arch=row.arch or "x86_64"), matrix)
+    clashes = [conflict.members[-1].text for conflict in answer.conflicts]
+    told = clashes or answer.conditions or ["no reason is known"]
+    return f"nothing runs {' '.join(asked.serves)}; of {row.name} for one: {'; '.join(told)}"
+
+
 def document(matrix: Matrix, found: Sequence[tuple[Product, tuple[str, ...]]]) -> dict[str, Any]:
     """Recommended products as ``envcheck.gpus/1``, each with what it ``lacks``."""
     body = hardware.document(matrix, [row for row, _ in found])

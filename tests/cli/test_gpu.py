@@ -158,6 +158,21 @@ def test_a_recommendation_shows_twenty_and_says_how_many_more_there_are(envcheck
     assert "more run it: --limit 0 shows all" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("vllm", "--vendor", "amd"), "vllm has no build for amd GPUs"),
+        (("nosuchpackage",), "the matrix has no rows of nosuchpackage"),
+        (("tensorrt",), "which kernels tensorrt"),
+        (("mlx",), "nothing in this plan has GPU code of its own"),
+    ],
+)
+def test_where_nothing_is_recommended_the_reason_is_said(envcheck, words, why):
+    code, _, err = envcheck("gpu", "recommend", *words)
+    assert code == 1
+    assert why in err
+
+
 def test_gpus_are_shown_as_a_page_that_escapes_and_cites(envcheck):
     code, out, _ = envcheck("gpu", "compare", "RTX 4090", "MI300X", "--format", "html")
     assert code == 0
