@@ -227,14 +227,17 @@ def _as_given(path: Path, beside: str) -> str:
 def ask_of(name: str, text: str | None = None) -> Ask:
     """What a file asks for, the requirement files beside it that it names included; ``text`` stands for its own.
 
-    Only files below the file's own folder are followed, and for a Dockerfile those below the working folder that holds
-    it, as the context of its build: one from elsewhere must not make us read others.
+    Only files below the file's own folder are followed, for a Dockerfile those below the working folder that holds it,
+    as the context of its build, and for a workflow those of its repository: one from elsewhere must not make us read
+    others.
     """
     ask = sources.read(read_text(name, limit=LIMIT) if text is None else text, shown(name))
     own = Path(name).resolve().parent
     here = Path.cwd().resolve()
     around = (own, *own.parents) if ask.kind == "dockerfile" and own.is_relative_to(here) else (own,)
     folders = tuple(folder for folder in around if folder == own or folder.is_relative_to(here))
+    if own.parts[-2:] == (".github", "workflows"):
+        folders = (own.parents[1],)
     stages = tuple(
         replace(
             stage,
@@ -251,25 +254,37 @@ def ask_of(name: str, text: str | None = None) -> Ask:
 
 
 def _projected(step: Install, folders: tuple[Path, ...]) -> tuple[Install, ...]:
-    """A step that installs a project as what this takes from indexes that it names itself.
-
-    All else may be held by a lock, and comes from where any installer looks.
-    """
+    """A step that installs a project as what this asks for; what it leaves open is held by the lock beside it."""
     if step.home != PROJECT:
         return (step,)
-    path = _named(PROJECT_FILE, folders)
+    path = _named(step.files[0], folders) if step.files else None
     if path is None:
         return ()
+    locked = _locked(path.parent)
+    project = sources.read(read_text(str(path), limit=LIMIT), path.name)
     words = [part for word in step.options for part in word.split("=", 1)]
     asked = {one for last, word in pairwise(words) if last in ADDING for one in re.split(r"[\s,]+", word)}
     return tuple(
         replace(
-            one, line=step.line, branch=step.branch, home=PROJECT,
-            requests=tuple(replace(request, line=step.line) for request in one.requests if one.index or request.url),
+            one, line=step.line, branch=step.branch, home=PROJECT, python=step.python, pythons=project.python,
+            requests=tuple(
+                replace(request, line=step.line, spec=locked.get(request.name, request.spec))
+                for request in one.requests
+                if not locked or request.name in locked or request.exact or one.index or request.url
+            ),
         )
-        for one in sources.read(read_text(str(path), limit=LIMIT), PROJECT_FILE).stages[0].installs
+        for one in project.stages[0].installs
         if not one.branch or one.branch.removeprefix("+") in asked or "--all-extras" in words
     )  # fmt: skip
+
+
+def _locked(folder: Path) -> dict[str, str]:
+    """The version that the lock of a project holds of each package, as a specifier; empty where there is no lock."""
+    lock = next((path for name in sources.LOCKS if (path := folder / name).is_file()), None)
+    if lock is None or lock.stat().st_size > LIMIT:
+        return {} if lock is None else {"": ""}
+    steps = sources.read(read_text(str(lock), limit=LIMIT), lock.name.lower()).stages[0].installs
+    return {request.name: request.spec for step in steps for request in step.requests}
 
 
 def _of_conda(step: Install, folders: tuple[Path, ...]) -> tuple[Install, ...]:

@@ -121,9 +121,10 @@ def isolated(scene: Scene) -> Iterator[Finding]:
     """build-tools-missing: an extension whose build script imports torch, built where torch is not.
 
     uv, and pip since 25.3 (change log: legacy ``setup.py`` builds are removed), build every source in an environment of
-    its own unless they are told not to. An older pip of the image may still build in place.
+    its own unless they are told not to. An older pip of the image may still build in place, and a list does not say
+    how it is installed.
     """
-    renewed, listed = False, scene.ask.kind == "requirements"
+    renewed, listed = False, scene.ask.kind in {"requirements", "pyproject"}
     for step in scene.stage.installs:
         renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)
         own = step.home == PROJECT or step.find_links or step.index or step.extra_indexes or step.branch

@@ -48,9 +48,10 @@ def lifted(scene: Scene) -> Iterator[Finding]:
     rows = [row for row in scene.matrix.builds("jax") if not scene.python or scene.python in row.python]
     if local is None or not rows or versions.same_series(rows[-1].version, local.request.exact.partition("+")[0]):
         return
+    later = {id(item.request) for item in scene.taken[scene.taken.index(local) + 1 :]}
     for request, row in scene.applications:
-        later = request.line > local.request.line and not request.spec and not request.url
-        if later and {"jax", "jaxlib"} & {*row.pulls}:
+        newest = id(request) in later and not request.spec and not request.url
+        if newest and {"jax", "jaxlib"} & {*row.pulls}:
             newer = f"{request.text} of today needs a newer jax than {local.request.text} belongs to"
             yield finding(
                 "accidental-cpu-wheel", scene, request.line, confidence="likely", severity="error",

@@ -40,8 +40,8 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
     if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
         return
     packaged = _packaged(scene)
-    for item in map(_by_tag, scene.shipped):
-        if not item.by and (item.request.name != "jaxlib" or not packaged):
+    for item in map(_by_tag, scene.lasting):
+        if item.request.name != "jaxlib" or not packaged:
             yield from _judged(item, base, scene)
     for application, item in _brought_along(scene):
         for each in _judged(item, base, scene):

@@ -342,8 +342,9 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
             return Outcome("none", why=why, build=max(fitting, key=_rank)[0])
         fitting = left
     if first_index_wins(step):
-        first = _uv_order(step, fitting)[0]
-        fitting = [pair for pair in fitting if pair[1] is first]
+        indexes = [found for _, found in fitting if found.url not in step.find_links]
+        first = min(indexes, key=lambda found: not _is_extra(found, step), default=None)
+        fitting = [pair for pair in fitting if pair[1] is first or pair[1].url in step.find_links]
     build, origin_ = max(fitting, key=_rank)
     return Outcome("none", build, origin_, "fails") if build.fails else Outcome("build", build, origin_)
 
@@ -360,12 +361,6 @@ def _number(text: str) -> tuple[int, ...]:
 def first_index_wins(step: Install) -> bool:
     """Whether the installer takes the first index that has a name (uv), rather than the best version of all (pip)."""
     return step.manager == "uv" and not any(option.startswith("--index-strategy=unsafe") for option in step.options)
-
-
-def _uv_order(step: Install, fitting: list[tuple[Build, Origin]]) -> list[Origin]:
-    """Places as uv asks them: extra indexes before the default one, find-links pages beside the index."""
-    places = list({id(place): place for _, place in fitting}.values())
-    return sorted(places, key=lambda place: (not _is_extra(place, step), place.url == ""))
 
 
 def _is_extra(place: Origin, step: Install) -> bool:

@@ -95,10 +95,15 @@ class Scene:
     @cached_property
     def shipped(self) -> tuple[Taken, ...]:
         """What this stage's steps put into the environment and leave there, and what came along with it."""
-        there = {id(item) for item in self.env}
-        return tuple(item for item in self.own if id(item) in there) + tuple(
+        return tuple(item for item in self.lasting if item.mine) + tuple(
             item for item in self.env if item.by and item.mine
         )
+
+    @cached_property
+    def lasting(self) -> tuple[Taken, ...]:
+        """What the steps of this stage, and of those that it continues, put into the environment and leave there."""
+        there = {id(item) for item in self.env}
+        return tuple(item for item in self.taken if id(item) in there)
 
     @cached_property
     def compiles(self) -> bool:

@@ -132,8 +132,8 @@ def _python_after(step: Install, python: str, *, others: bool) -> str:
     """The Python in use after a step that installs one."""
     for request in step.requests:
         if step.manager == "conda" and request.name == "python":
-            found = re.search(r"3\.\d{1,2}", request.spec)
-            return found.group() if found else ""
+            worlds = walk.worlds_of("", frozenset(), request.spec)
+            return _minor(request.exact) or (worlds[0].python if len(worlds) == 1 else "")
         if step.manager == "apt" and not others and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
             return (
                 found[1] if python in {"", found[1]} else ""

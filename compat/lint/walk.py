@@ -120,6 +120,8 @@ class Walk:
             self.env = [item for item in self.env if item.request.name not in gone or step.branch]
             self._named = {name: there for name, there in self._named.items() if name not in gone or step.branch}
             return
+        if versions.admits(step.pythons, f"{python}.9") is False if step.pythons and python else False:
+            python = ""
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
         demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
         pinned = frozenset(request.name for request in requests if request.exact)

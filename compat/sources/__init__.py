@@ -34,7 +34,8 @@ _KEYS: Mapping[Kind, tuple[str, ...]] = {
     "compose": (r"^services\s*:",),
     "conda": (r"^dependencies\s*:",),
 }
-_LOCKS = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "pipfile.lock"})
+LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
+_LOCKS = frozenset(map(str.lower, LOCKS))
 
 
 def read(text: str, file: str) -> Ask:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import ChainMap
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
@@ -75,6 +76,8 @@ class _Draft:
     edits: list[tuple[str, str]] = field(default_factory=list)
     clones: set[str] = field(default_factory=set)
     away: bool = False  # whether it works in a folder that a clone has made
+    folder: str = "/"
+    whole: str = ""  # where a COPY has put the whole folder of the build
     settings: dict[str, str] = field(default_factory=dict)
     written_files: dict[str, list[Written]] = field(default_factory=dict)
     user: str = ""
@@ -213,6 +216,7 @@ def _from(
         draft.inherited = drafts[parent].started()
         draft.placed, draft.edits = dict(drafts[parent].placed), list(drafts[parent].edits)
         draft.clones, draft.away = set(drafts[parent].clones), drafts[parent].away
+        draft.folder, draft.whole = drafts[parent].folder, drafts[parent].whole
     return draft
 
 
@@ -249,6 +253,7 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
             _configuration(item.rest, draft)
         case "WORKDIR":
             draft.away = bool({*item.rest.strip().split("/")} & draft.clones)
+            draft.folder = str(PurePosixPath(draft.folder, shell.fill(item.rest.strip().strip("\"'"), draft.values())))
         case "USER":
             draft.user = shell.fill(item.rest.strip(), draft.values())
 
@@ -260,6 +265,7 @@ def _copy(item: Instruction, draft: _Draft) -> None:
         draft.carried += [(origin, source) for source in sources]
     else:
         draft.placed |= files.placed(sources, target)
+        draft.whole = str(PurePosixPath(draft.folder, target)) if {".", "./"} & {*sources} else draft.whole
 
 
 def _configuration(text: str, draft: _Draft) -> None:
@@ -278,20 +284,16 @@ def _run(item: Instruction, draft: _Draft) -> None:
     script, begins = item.rest[len(flags) :], item.begins + flags.count(shell.CONTINUED)
     listed = _exec_form(script)
     if listed is not None:
-        script = " ".join(
-            listed[2:] if listed[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"], ["bash", "-c"]) else listed
-        )
+        script = shlex.join(listed)
     script = shell.fill(script.replace("\n", " \n"), draft.values())
     found = shell.commands(script, begins)
     draft.commands += found
-    for command in found:
-        draft.settings |= settings.configured(command)
     _keep(draft, heredocs.saved(item.rest, item.documents))
     _keep(draft, heredocs.echoed(item.rest, item.line))
     draft.placed |= files.mounted(flags)
-    values = {**draft.settings, **draft.values()}
     away = draft.away
     for command in found:
+        draft.settings |= settings.configured(command)
         draft.edits += files.edits([command])
         if made := files.derived(command):
             old, new = (PurePosixPath(name).name for name in made[:2])
@@ -305,7 +307,7 @@ def _run(item: Instruction, draft: _Draft) -> None:
             known = (
                 replace(step, files=()) if away else _with_project(_placed(_merged(step, draft), draft), command, draft)
             )
-            draft.installs.append(settings.applied(known, values))
+            draft.installs.append(settings.applied(known, {**draft.settings, **draft.values()}))
 
 
 def _placed(step: Install, draft: _Draft) -> Install:
@@ -323,17 +325,19 @@ def _placed(step: Install, draft: _Draft) -> Install:
 
 
 def _with_project(step: Install, command: Command, draft: _Draft) -> Install:
-    """The step with the file of the project that it installs (``pip install .[dev]``), where a COPY names that file."""
+    """The step with the file of the project that it installs (``pip install .[dev]``), where a COPY brings it."""
     own = next((found for word in command.words if (found := _HERE.fullmatch(word))), None)
-    if own is None or step.action != "install" or PROJECT_FILE not in draft.placed:
+    path = draft.placed.get(PROJECT_FILE, PROJECT_FILE if draft.whole == draft.folder else "")
+    if own is None or step.action != "install" or not path:
         return step
     extras = tuple(f"--extra={name}" for name in (own[1] or "").split(",") if name)
-    return replace(step, files=(*step.files, draft.placed[PROJECT_FILE]), options=(*step.options, *extras))
+    return replace(step, files=(*step.files, path), options=(*step.options, *extras))
 
 
 def _keep(draft: _Draft, files: Iterable[Written]) -> None:
-    """Remember the files that a step writes, by their bare names, as images move them around."""
+    """Remember the files that a step writes, by their bare names, as images move them around; a pip.conf counts."""
     for file in files:
+        draft.settings |= settings.written(file.path, file.text)
         draft.written_files.setdefault(PurePosixPath(file.path).name, []).append(file)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.names import normalise
 from compat.sources import requirements, settings
-from compat.sources.values import PROJECT, PROJECT_FILE, Install, Request
+from compat.sources.values import PIPFILE, PROJECT, PROJECT_FILE, Install, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,9 +20,10 @@ _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
 _PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
 _CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
 _UV: Final = re.compile(r"(?:.*/)?uv")
-_PROJECT: Final = re.compile(r"(?:.*/)?(?:pipenv|poetry|pdm)")
+_PROJECT: Final = re.compile(r"(?:.*/)?(?:poetry|pdm)")
+_PIPENV: Final = re.compile(r"(?:.*/)?pipenv")
 # Those that run a command in an environment: ``conda run -n env python``.
-RUNNERS: Final = (_CONDA, _PROJECT, _UV)
+RUNNERS: Final = (_CONDA, _PROJECT, _PIPENV, _UV)
 # Options that name extras and groups of a project; the first ones add these to what is installed.
 ADDING: Final = frozenset({"--extra", "--extras", "-E", "--with", "--only", "--group", "-G", "--only-group"})
 GROUPING: Final = ADDING | {"--without", "--no-group", "--directory", "-C", "-p", "--project", "--python"}
@@ -56,10 +57,10 @@ def _install(command: Command) -> Install | None:
         python = named[1] or ""
         words = words[2:]
     python = python if "." in python else ""
-    if _UV.fullmatch(words[0]) and len(words) > 2:
+    if _UV.fullmatch(words[0]) and len(words) > 1:
         return _uv(words[1:], command.line, python)
     head, rest = words[0], words[1:]
-    for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt), (_PROJECT, _project)):
+    for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt), (_PROJECT, _project), (_PIPENV, _pipenv)):
         if pattern.fullmatch(head):
             step = maker(rest, command.line, python or _minor_in(head))
             return replace(step, home=step.home or home) if step and pattern is _PIP else step
@@ -101,6 +102,12 @@ def _project(words: list[str], line: int, _python: str) -> Install | None:
     return requirements.from_words(named, line)
 
 
+def _pipenv(words: list[str], line: int, python: str) -> Install | None:
+    """The same of ``pipenv install`` and ``pipenv sync``, whose project is a Pipfile."""
+    step = _project(words, line, python)
+    return replace(step, files=(PIPFILE,)) if step and step.home == PROJECT else step
+
+
 def _named(words: Sequence[str]) -> bool:
     """Whether a command names something to install, besides the groups and extras of a project."""
     before = ("", *words)
@@ -116,7 +123,10 @@ def _uv(words: list[str], line: int, python: str) -> Install | None:
         case ["pip", "install", *rest] | ["add", *rest]:
             return requirements.from_words(rest, line, manager="uv", python=python)
         case ["sync", *rest]:
-            return Install(manager="uv", files=(PROJECT_FILE,), options=tuple(rest), line=line, home=PROJECT)
+            named = requirements.from_words(rest, line, python=python).python
+            return Install(
+                manager="uv", files=(PROJECT_FILE,), options=tuple(rest), line=line, home=PROJECT, python=named
+            )
         case ["pip", "sync", *rest]:
             files = [part for word in rest for part in ((word,) if word.startswith("-") else ("-r", word))]
             return requirements.from_words(files, line, manager="uv", python=python)

@@ -7,7 +7,7 @@ Sources: uv documentation, "Package indexes" (explicit indexes, ``tool.uv.source
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from compat.names import normalise
@@ -39,11 +39,13 @@ class Sources:
         common: where a package is asked for of which nothing is said.
         urls: address by the name of its index.
         named: what is said of single packages: entries with ``index``, ``marker``, ``extra``, ``group``, ``url``.
+        unisolated: packages that are built with the project's own packages at hand.
     """
 
     common: Place = Place()
     urls: Mapping[str, str] = field(default_factory=dict)
     named: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    unisolated: frozenset[str] = frozenset()
 
     def of(self, name: str, group: str = "", source: str = "") -> Place | None:
         """Where a package of a group is asked for; ``None`` if it comes from an address or a folder of its own."""
@@ -77,6 +79,11 @@ def here(marker: str) -> bool:
 def of_project(tool: Mapping[str, Any]) -> Sources:
     """The sources of a pyproject.toml: those of the tool that names some, uv's first."""
     uv, poetry, pdm = (table(tool.get(name)) for name in ("uv", "poetry", "pdm"))
+    told = [*strings(uv.get("no-build-isolation-package")), *table(uv.get("extra-build-dependencies"))]
+    return replace(_of_tool(uv, poetry, pdm), unisolated=frozenset(map(normalise, told)))
+
+
+def _of_tool(uv: dict[str, Any], poetry: dict[str, Any], pdm: dict[str, Any]) -> Sources:
     if rows(uv.get("index")) or uv.get("sources") or uv.get("extra-index-url") or uv.get("index-url"):
         return _uv(uv)
     if rows(poetry.get("source")):

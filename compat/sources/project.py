@@ -92,7 +92,7 @@ def _bounded(requests: list[tuple[Request, str]], uv: dict[str, Any]) -> list[tu
         if (found := requirements.request(line)) and not found.marker
     }
     kept = [(replace(each, spec=overrides.get(each.name, each.spec)), source) for each, source in requests]
-    return list(zip(requirements.constrained([each for each, _ in kept], limits), (s for _, s in kept), strict=True))
+    return [(one, source) for each, source in kept for one in requirements.constrained([each], limits)]
 
 
 def _steps(requests: Iterable[tuple[Request, str]], group: str, sources: Sources) -> Iterator[Install]:
@@ -103,9 +103,11 @@ def _steps(requests: Iterable[tuple[Request, str]], group: str, sources: Sources
         if place is not None:
             places.setdefault(place, []).append(request)
     for place, found in places.items():
+        told = sources.unisolated & {request.name for request in found}
         yield Install(
             manager=place.manager, requests=tuple(found), index=place.index, extra_indexes=place.extra,
             find_links=place.links, branch=group, line=found[0].line,
+            options=("--no-build-isolation",) if told else (),
         )  # fmt: skip
 
 

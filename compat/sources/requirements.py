@@ -24,6 +24,7 @@ _ELSEWHERE: Final = re.compile(r"^\s*[./~]|^[\w+]+:|[$%{]|\.(?:whl|zip|tar\.gz)\
 _WHEEL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl"
 )
+_HERE: Final = versions.Environment("linux_x86_64")
 # Options that take a value, and what the value is.
 _VALUED: Final = {
     **dict.fromkeys(("-i", "--index-url", "--default-index", "--pypi-url"), "index"),
@@ -109,18 +110,24 @@ def request(text: str, line: int = 0) -> Request | None:
 def constrained(requests: Sequence[Request], limits: Sequence[Request]) -> list[Request]:
     """The requests, bounded by what a constraints file says of them; it asks for nothing by itself.
 
+    A limit with a marker counts where that holds; elsewhere nothing is asked of the request. Those for other systems
+    than Linux are left out.
+
     Source: pip documentation, "Constraints Files".
     """
-    bounds: dict[str, str] = {}
+    bounds: dict[str, dict[str, list[str]]] = {}
     for limit in limits:
-        if limit.spec and not limit.marker:
-            bounds[limit.name] = ",".join(filter(None, (bounds.get(limit.name), limit.spec)))
-    return [
-        replace(each, spec=",".join(dict.fromkeys(filter(None, (each.spec, bounds.get(each.name))))))
-        if each.name in bounds and not each.url
-        else each
-        for each in requests
-    ]
+        if limit.spec and (not limit.marker or versions.holds(limit.marker, _HERE) is not False):
+            bounds.setdefault(limit.name, {}).setdefault(limit.marker, []).append(limit.spec)
+    found: list[Request] = []
+    for each in requests:
+        own = {} if each.url else bounds.get(each.name, {})
+        common = own.get("", [])
+        for marker in [marker for marker in own if marker] or [""]:
+            specs = dict.fromkeys(filter(None, (each.spec, *common, *(own[marker] if marker else ()))))
+            joined = " and ".join(f"({one})" for one in (each.marker, marker) if one) if marker else each.marker
+            found.append(replace(each, spec=",".join(specs), marker=joined))
+    return found
 
 
 def from_words(words: Sequence[str], line: int, *, manager: Manager = "pip", python: str = "") -> Install:

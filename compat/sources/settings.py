@@ -5,7 +5,9 @@ Sources: pip documentation, "Configuration" (PIP_<OPTION>); uv documentation, "E
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _CONFIGURED: Final = {
     "extra-index-url": "PIP_EXTRA_INDEX_URL",
     "find-links": "PIP_FIND_LINKS",
 }
+_LINE: Final = re.compile(rf"(?m)^({'|'.join(_CONFIGURED)})[ \t]*=((?:.*)(?:\n[ \t]+\S+)*)")
 # Stands for the index where a pip.conf that nobody can see decides.
 UNSEEN: Final = "a configuration file that is not at hand"
 
@@ -43,8 +46,10 @@ def applied(step: Install, values: Mapping[str, str]) -> Install:
         and values.get(name, "") not in {"", "0", "false"}
         and flag not in asked
     )
+    named = re.match(r"3\.\d{1,2}", values.get("UV_PYTHON", "")) if step.manager == "uv" else None
     return replace(
         step,
+        python=step.python or (named.group() if named else ""),
         index=step.index or next((values[name] for name in _INDEX[step.manager] if values.get(name)), ""),
         extra_indexes=step.extra_indexes or _urls(_EXTRA[step.manager], values),
         find_links=step.find_links or _urls(_LINKS[step.manager], values),
@@ -59,9 +64,18 @@ def _urls(names: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def configured(command: Command) -> dict[str, str]:
-    """What ``pip config set global.index-url URL`` leaves for later commands, as variables."""
+    """What ``pip config set global.index-url URL`` leaves for later commands, as variables; ``unset`` leaves none."""
     words = [word for word in command.words if not word.startswith("-")]
-    if words[-4:-2] == ["config", "set"] and "pip" in command.text:
-        name = _CONFIGURED.get(words[-2].rpartition(".")[2])
-        return {name: words[-1]} if name else {}
+    match words[words.index("config") + 1 :] if "config" in words and "pip" in command.text else []:
+        case ["set", key, value] if name := _CONFIGURED.get(key.rpartition(".")[2]):
+            return {name: value}
+        case ["unset", key] if name := _CONFIGURED.get(key.rpartition(".")[2]):
+            return {name: ""}
     return {}
+
+
+def written(path: str, text: str) -> dict[str, str]:
+    """What a pip.conf that a step writes says, as variables."""
+    if PurePosixPath(path).name not in {"pip.conf", "pip.ini"}:
+        return {}
+    return {_CONFIGURED[name]: " ".join(value.split()) for name, value in _LINE.findall(text)}

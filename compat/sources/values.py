@@ -23,9 +23,10 @@ BUILT: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer"})
 ORDERED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "job", "workflow"})
 IMAGED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "workflow"})
 Manager = Literal["pip", "uv", "conda", "apt"]
-# The environment that uv, Poetry and PDM keep for a project, and the file that says what goes into it.
+# The environment that uv, Poetry, PDM and Pipenv keep for a project, and the files that say what goes into it.
 PROJECT: Final = "$project"
 PROJECT_FILE: Final = "pyproject.toml"
+PIPFILE: Final = "Pipfile"
 # Stands before the words that a container starts with where these are arguments of the image's own program.
 ENTRYPOINT: Final = "$entrypoint"
 # What a step does with its packages: ``wheel`` builds or fetches them and installs nothing.
@@ -82,6 +83,7 @@ class Install:
         files: requirement files that it names; ``constraints`` files that only bound what is asked for elsewhere.
         options: flags as typed; ``--no-deps``, ``--pre`` and ``--no-build-isolation`` change the outcome.
         python: minor version of the interpreter where the command names one (``python3.11 -m pip``).
+        pythons: Pythons that the project admits; of any other one its tool takes what it likes.
         channels: conda channels.
         line: line of the command.
         branch: arm of an ``if`` that may run, empty if the command always runs; ``+name`` is an extra or a group of a
@@ -101,6 +103,7 @@ class Install:
     constraints: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     python: str = ""
+    pythons: str = ""
     channels: tuple[str, ...] = ()
     line: int = 0
     branch: str = ""

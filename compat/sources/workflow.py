@@ -48,7 +48,10 @@ def _stage(name: str, job: Located) -> Stage:
             python = asked if _PYTHON.fullmatch(asked) else ""
         found = [replace(each, guarded=True) for each in _commands(step)]
         commands += found
-        installs += (_known(each, python) for each in installers.installs(found))
+        folder = _folder(step, job)
+        for command in found:
+            folder = f"{folder}/{command.words[-1]}" if command.words[0] == "cd" else folder
+            installs += (_known(each, python, folder) for each in installers.installs([command]))
     base = "" if "${{" in image.text else image.text
     env = {key: item.text for key, item in job.get("env").table().items() if "${{" not in item.text}
     return Stage(
@@ -65,7 +68,13 @@ def _commands(step: Located) -> Iterator[Command]:
         yield from shell.commands(_EXPRESSION.sub("$EXPRESSION", run.text), run.line + ("\n" in run.text))
 
 
-def _known(step: Install, python: str) -> Install:
-    """A step with the job's Python, without the requests that a value of the matrix decides."""
+def _folder(step: Located, job: Located) -> str:
+    """The folder of the repository that a step works in; empty for its root."""
+    return step.get("working-directory").text or job.get("defaults").get("run").get("working-directory").text
+
+
+def _known(step: Install, python: str, folder: str) -> Install:
+    """A step with the job's Python and its files from the root, without what a value of the matrix decides."""
     requests = tuple(each for each in step.requests if "$" not in each.name + each.spec + each.url)
-    return replace(step, requests=requests, python=step.python or python)
+    files = tuple(f"{folder}/{name}" if folder else name for name in step.files)
+    return replace(step, requests=requests, files=files, python=step.python or python)

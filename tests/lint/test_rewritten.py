@@ -1,0 +1,152 @@
+"""One request in the many forms that files have for it: each form gets the finding that the plainest one gets."""
+
+import pytest
+
+from compat.app.lint import lint_files
+from compat.matrix import matrix
+
+MATRIX = matrix()
+PYTORCH = "https://download.pytorch.org/whl"
+JAX = "https://storage.googleapis.com/jax-releases/jax_cuda_releases.html"
+PIN = "torch==2.2.0+cu121"  # not on the default index
+PROJECT = f'[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.8"\ndependencies = ["{PIN}"]\n'
+POETRY = '[tool.poetry.dependencies]\npython = "^3.9"\ntorch = "2.2.0+cu121"\n'
+UV = "COPY --from=ghcr.io/astral-sh/uv:0.5 /uv /bin/\n"
+SLIM = "FROM python:3.10-slim\n"
+
+
+def told(folder, monkeypatch, files, name="Dockerfile"):
+    monkeypatch.chdir(folder)
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return {(one.code, one.severity) for one in lint_files([name], MATRIX).findings if one.severity != "info"}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        f"pip install {PIN}",
+        f'["/bin/bash", "-lc", "pip install {PIN}"]',
+        f'["bash", "-xec", "cd /tmp && pip install {PIN}"]',
+        f'["pip", "install", "{PIN}"]',
+        f"bash -lc 'pip install {PIN}'",
+        f"python3 -m pip --no-cache-dir install {PIN}",
+        f"pip config set global.index-url {PYTORCH}/cu121 && pip config unset global.index-url && pip install {PIN}",
+    ],
+)
+def test_a_command_in_any_form_installs(tmp_path, monkeypatch, run):
+    assert ("index-missing", "error") in told(tmp_path, monkeypatch, {"Dockerfile": f"{SLIM}RUN {run}\n"})
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        f"RUN pip config set global.index-url {PYTORCH}/cu121\n",
+        f"RUN printf '[global]\\nindex-url = {PYTORCH}/cu121\\n' > /etc/pip.conf\n",
+        f"COPY <<EOF /etc/pip.conf\n[global]\nextra-index-url =\n    {PYTORCH}/cu121\n    https://a.example/simple\nEOF\n",
+        "COPY pip.conf /etc/pip.conf\n",
+    ],
+)
+def test_a_configuration_of_pip_names_the_index(tmp_path, monkeypatch, before):
+    assert told(tmp_path, monkeypatch, {"Dockerfile": f"{SLIM}{before}RUN pip install {PIN}\n"}) == set()
+
+
+@pytest.mark.parametrize(
+    ("steps", "files"),
+    [
+        (f"{UV}COPY pyproject.toml .\nRUN uv sync\n", {"pyproject.toml": PROJECT}),
+        (f"{UV}WORKDIR /app\nCOPY . .\nRUN uv sync --no-dev\n", {"pyproject.toml": PROJECT}),
+        (f"{UV}COPY . /app\nWORKDIR /app\nRUN pip install .\n", {"pyproject.toml": PROJECT}),
+        ("COPY pyproject.toml .\nRUN poetry install --no-root\n", {"pyproject.toml": POETRY}),
+        ("COPY Pipfile .\nRUN pipenv install --system\n", {"Pipfile": '[packages]\ntorch = "==2.2.0+cu121"\n'}),
+        (
+            "COPY requirements.txt limits.txt ./\nRUN pip install -r requirements.txt -c limits.txt\n",
+            {"requirements.txt": "torch\n", "limits.txt": f'{PIN} ; python_version >= "3.9"\ntorch==1 ; os_name=="nt"\n'},
+        ),
+        (
+            f"{UV}COPY pyproject.toml uv.lock ./\nRUN uv sync --frozen\n",
+            {
+                "pyproject.toml": PROJECT.replace(PIN, "torch"),
+                "uv.lock": 'version = 1\n[[package]]\nname = "torch"\nversion = "2.2.0+cu121"\n',
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_a_project_in_an_image_is_what_its_file_and_its_lock_say(tmp_path, monkeypatch, steps, files):
+    assert ("index-missing", "error") in told(tmp_path, monkeypatch, {**files, "Dockerfile": SLIM + steps})
+
+
+@pytest.mark.parametrize(
+    ("steps", "project"),
+    [
+        (f"{UV}COPY . /app\nWORKDIR /app/sub\nRUN pip install .\n", PROJECT),  # another project's folder
+        (f"{UV}RUN uv sync\n", PROJECT.replace(PIN, "torch==1.13.1").replace(">=3.8", ">=3.11")),  # uv brings a Python
+        (f"{UV}ENV UV_PYTHON=3.12\nRUN uv sync\n", PROJECT.replace(PIN, "torch==2.6.0")),
+        (f"{UV}RUN uv sync --python 3.12\n", PROJECT.replace(PIN, "torch==2.6.0")),
+    ],
+)
+def test_what_is_another_folders_or_another_pythons_is_left_alone(tmp_path, monkeypatch, steps, project):
+    base = "FROM python:3.14-slim\n" if "3.12" in steps else SLIM
+    found = told(tmp_path, monkeypatch, {"pyproject.toml": project, "Dockerfile": base + steps})
+    assert not {code for code, level in found if level == "error"}
+
+
+WORKFLOW = (
+    "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: pip install -r requirements.txt\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (WORKFLOW, "requirements.txt"),
+        (f"{WORKFLOW}        working-directory: server\n", "server/requirements.txt"),
+        (WORKFLOW.replace("run: ", "run: cd server && "), "server/requirements.txt"),
+    ],
+)
+def test_a_workflow_reads_the_files_of_its_repository(tmp_path, monkeypatch, text, path):
+    files = {".github/workflows/ci.yml": text, path: f"{PIN}\n"}
+    assert ("index-missing", "error") in told(tmp_path, monkeypatch, files, ".github/workflows/ci.yml")
+
+
+@pytest.mark.parametrize(
+    ("python", "errors"), [(">=3.8", set()), (">=3.8,<3.9", {"python-unsupported"}), ("=3.8", {"python-unsupported"})]
+)
+def test_a_range_of_pythons_is_no_version(tmp_path, monkeypatch, python, errors):
+    text = f"dependencies:\n  - python{python}\n  - pip:\n      - torch==2.6.0\n"
+    found = told(tmp_path, monkeypatch, {"environment.yml": text}, "environment.yml")
+    assert {code for code, level in found if level == "error"} == errors
+
+
+def test_a_build_that_takes_cudnn_from_the_system_may_be_of_a_stage_that_the_last_one_continues(tmp_path, monkeypatch):
+    base = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04 AS one\nRUN apt-get install -y python3 python3-pip\n"
+    text = f"{base}RUN pip3 install tensorflow==2.12.0 numpy==1.23.5\nFROM one\nRUN pip3 install tqdm\n"
+    assert ("library-missing", "error") in told(tmp_path, monkeypatch, {"Dockerfile": text})
+
+
+def test_uv_looks_at_a_page_of_links_beside_the_index(tmp_path, monkeypatch):
+    text = f'FROM python:3.12\n{UV}RUN uv pip install --system --upgrade "jax[cuda12_pip]" -f {JAX}\n'
+    assert ("accidental-cpu-wheel", "error") in told(tmp_path, monkeypatch, {"Dockerfile": text})
+
+
+@pytest.mark.parametrize("joint", [" && ", "\nRUN "])
+def test_a_library_of_today_takes_the_place_of_an_old_jaxlib_on_one_line_too(tmp_path, monkeypatch, joint):
+    base = "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nRUN apt-get install -y python3 python3-pip\n"
+    steps = (f"pip install jaxlib==0.1.65+cuda112 -f {JAX}", "pip install jax==0.2.17", "pip install --upgrade flax")
+    text = f"{base}RUN {joint.join(steps)}\n"
+    assert ("accidental-cpu-wheel", "error") in told(tmp_path, monkeypatch, {"Dockerfile": text})
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("", True),
+        ('[tool.uv]\nno-build-isolation-package = ["flash-attn"]\n', False),
+        ('[tool.uv.extra-build-dependencies]\nflash-attn = ["torch"]\n', False),
+    ],
+)
+def test_a_project_may_say_how_an_extension_is_built(tmp_path, monkeypatch, tool, said):
+    text = PROJECT.replace(f'"{PIN}"', '"torch==2.6.0", "flash-attn==2.7.4.post1"') + tool
+    found = told(tmp_path, monkeypatch, {"pyproject.toml": text}, "pyproject.toml")
+    assert found == ({("build-tools-missing", "warning")} if said else set())
