@@ -133,3 +133,21 @@ def test_standard_input_is_read_once_for_all_machines(tmp_path, capsys, monkeypa
 def test_a_gpu_that_is_none_is_refused_with_its_option(tmp_path):
     with pytest.raises(InputError, match="--gpu"):
         faults(tmp_path, SLIM, gpus=("GeForce Banana",))
+
+
+def test_a_gpu_that_a_runtime_does_not_know_cites_the_builds_row(tmp_path):
+    build = next(
+        row for row in MATRIX.builds("torch") if row.full_version == "1.6.0+cu101" and "win_amd64" in row.platforms
+    )
+    (tmp_path / "host.toml").write_text(
+        'platform = "windows"\narch = "x86_64"\npython = "3.6"\ndriver = "581.80"\n'
+        '[[gpus]]\nname = "NVIDIA GeForce RTX 5090"\nvendor = "nvidia"\ntarget = "sm_120"\n'
+    )
+    (tmp_path / "requirements.txt").write_text(
+        "--find-links https://download.pytorch.org/whl/torch_stable.html\ntorch==1.6.0+cu101\n"
+    )
+    target = Target(hosts=(str(tmp_path / "host.toml"),))
+    found = lint_files([str(tmp_path / "requirements.txt")], MATRIX, target=target).findings
+    cited = [one.sources for one in found if one.code == "arch-too-new-for-build"]
+    assert cited
+    assert MATRIX.cite(build) in cited[0]

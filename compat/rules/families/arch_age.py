@@ -202,15 +202,16 @@ class ArchTooNewForBuild(NvidiaRule):
         """The CUDA release in use predates the device, so that it can hold no machine code for it."""
         told, toolkit = case.signals.pointing("arch-too-new-for-build"), case.host.cuda_toolkit
         torch = (item for item in case.installed if item.cuda and (told or (item.name == "torch" and not item.kernels)))
-        releases = [(item.cuda, item.fact) for item in torch]
-        releases += [(toolkit, "cuda_toolkit")] if toolkit and told else []
+        releases = [(item.cuda, item.fact, item.row) for item in torch]
+        releases += [(toolkit, "cuda_toolkit", None)] if toolkit and told else []
         heard = case.signals.saying("no-code", "code-refused")
         quote = (Evidence("error", heard.line, "error text"),) if heard else ()
-        for cuda, fact in releases:
+        for cuda, fact, row in releases:
             for gpu, device in cards:
                 if knows(case.matrix, cuda, gpu.target) == "too new":
                     detail = f"{gpu.name or 'The GPU'} is {device}, which CUDA {cuda} does not know yet."
-                    return Found(detail=detail, facts=("gpus", fact), extra=quote, confidence="likely")
+                    cited = cite(case.matrix, row, case.matrix.capability(device.capability))
+                    return Found(detail=detail, facts=("gpus", fact), extra=quote, confidence="likely", sources=cited)
         return None
 
     @staticmethod
