@@ -54,7 +54,8 @@ def _conflict(search: Search, bits: int) -> Conflict:
         (soft for soft in search.target.softs if soft.bit & bits), key=lambda soft: (_KINDS[soft.kind], soft.bit)
     )
     rows = _reasons(search, softs, bits)
-    if not any(row.likely for row in rows) and _is_open(search, softs, search.variables, _place_of(search, (), bits)):
+    concerned = [one for one in search.variables if one.bits & bits or not one.bits]  # another wish has no part in it
+    if not any(row.likely for row in rows) and _is_open(search, softs, concerned, _place_of(search, (), bits)):
         rows = [
             *rows[:-1],
             replace(rows[-1], text=f"{rows[-1].text}; of other builds this is only inferred", likely=True),

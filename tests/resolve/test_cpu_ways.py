@@ -109,3 +109,12 @@ def test_builds_that_are_published_elsewhere_are_told_where_none_is_planned() ->
     assert any("published elsewhere" in one.text and "wheels.vllm.ai/rocm" in one.text for one in members)
     assert any(one.likely for one in members)
     assert not any("published elsewhere" in one.text for one in answer("vllm --gpu A770").conflicts[0].members)
+
+
+@pytest.mark.parametrize("other", ["", "flash-attn", "xformers", "vllm", "bitsandbytes", "accelerate"])
+def test_a_proven_clash_stays_proven_whatever_else_is_asked_for(other: str) -> None:
+    """What only the rows of the other package infer has no part in a clash of torch with the GPU."""
+    told = answer(f"torch==2.4.0 {other} --gpu sm_120")
+    (clash,) = [one for one in told.conflicts if {"wish", "option"} == {each.kind for each in one.members} - {"matrix"}]
+    assert [one.text for one in clash.members if one.kind == "wish"] == ["torch==2.4.0"]
+    assert not any(one.likely for one in clash.members)
