@@ -78,6 +78,14 @@ end_daemon() {
   kill -9 "$pid" 2>/dev/null || true
 }
 
+# Stages and builds that failed stay as images without a name, and a builder's cache has no bound of its own: both grow
+# with each run, to tens of gigabytes. Podman has no such cache, its unnamed images are one.
+tidy() {
+  answers || return 0
+  docker image prune --force >/dev/null 2>&1 || true
+  docker builder prune --all --force --keep-storage 5GB >/dev/null 2>&1 || true
+}
+
 case ${1:-} in
   start)
     if ! answers; then
@@ -91,6 +99,7 @@ case ${1:-} in
   stop)
     DOCKER_HOST=unix://$socket
     export DOCKER_HOST
+    tidy
     end_daemon
     umount "$folder/exec/netns/default" 2>/dev/null || true # dockerd leaves its network namespace mounted
     ;;

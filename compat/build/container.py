@@ -34,8 +34,8 @@ _ENVIRONMENT: Final = {
 }
 LABEL: Final = "dev.envcheck.probe"
 _OWNER: Final = "dev.envcheck.owner"
-_MAKING: Final = 2.0
 # Seconds within which an engine that works has made a container that was asked for.
+_MAKING: Final = 2.0
 # Seconds within which an engine that works has killed or removed a container.
 _GRACE: Final = 30
 # An image may print without end. This is far more than the scripts say, and fills neither the engine's disk nor our

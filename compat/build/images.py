@@ -35,6 +35,8 @@ _STAMP: Final = re.compile(r"^\d{1,9}\.\d{1,9} ")
 _NOISE: Final = re.compile(
     r"#\d{1,6} (sha256:|DONE|CACHED|ERROR: executor failed|ERROR: process )|\s?(---> |Removing intermediate container)"
 )
+# The classic builder's line for each step; Podman puts the stage before it.
+_BEGUN: Final = re.compile(r"^(?:\[\d{1,6}/\d{1,6}\] )?S(?:tep|TEP) \d{1,6}/\d{1,6} ?: [^\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,27 +188,23 @@ def _built(outcome: Outcome, tag: str, seconds: float) -> Built:
 
 def _pushed(built: Built, docker: str, hear: Callable[[str], None], timeout: float) -> Built:
     """Push what was built where the builder does not do that itself."""
+    from dataclasses import replace
+
     outcome = runner.stream([docker, "push", built.tag], hear, timeout=timeout)
     if outcome.ok:
         return built
-    return Built(
-        tag=built.tag,
-        ok=False,
-        seconds=built.seconds,
-        step=f"push {built.tag}",
-        why=outcome.why or "\n".join(outcome.out.splitlines()[-_KEPT:]),
-        log=built.log + outcome.out,
-    )
+    why = outcome.why or "\n".join(outcome.out.splitlines()[-_KEPT:])
+    return replace(built, ok=False, step=f"push {built.tag}", why=why, log=built.log + outcome.out)
 
 
 def failing_step(log: str) -> str:
     """The instruction that a build log names as the one that failed; empty if it names none.
 
-    BuildKit repeats it as `` > [stage 3/7] RUN ...:``; the classic builder just stops after ``Step 3/7 : RUN ...``.
+    BuildKit repeats it as `` > [stage 3/7] RUN ...:``; the classic builder just stops after ``Step 3/7 : RUN ...``, and
+    Podman after ``[2/2] STEP 3/7: RUN ...``.
     """
     marked = re.findall(r"^ > (\[[^\]\n]{1,200}\][^\n]*)$", log, re.MULTILINE)
-    steps = re.findall(r"^(Step \d+/\d+ : [^\n]*)$", log, re.MULTILINE)
-    text = " ".join(str((marked or steps or [""])[-1]).rstrip(":").split())
+    text = " ".join(str((marked or _BEGUN.findall(log) or [""])[-1]).rstrip(":").split())
     return text if len(text) <= _STEP else text[:_STEP] + " ..."
 
 
@@ -214,10 +212,11 @@ def failure(log: str) -> list[str]:
     """The lines of a build log that tell why.
 
     BuildKit numbers the steps and says ``#10 ERROR: ...`` in the end, so the failing step's own lines can be picked
-    out; the classic builder stops there, and its last lines are the reason.
+    out; the classic builder and Podman stop there, and what follows the step is the reason.
     """
     number = next(iter(re.findall(r"^#(\d{1,6}) ERROR:", log, re.MULTILINE)), "")
-    lines = [line for line in log.splitlines() if line.strip() and not _NOISE.match(line)]
+    said = log if number else _BEGUN.split(log)[-1]
+    lines = [line for line in said.splitlines() if line.strip() and not _NOISE.match(line)]
     if number:
         lines = [line.removeprefix(f"#{number} ") for line in lines if line.startswith(f"#{number} ")]
     return [_STAMP.sub("", line) for line in lines][-_KEPT:]

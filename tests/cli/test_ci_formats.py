@@ -127,6 +127,57 @@ def test_every_shell_step_of_a_pipeline_runs(repository, request, tmp_path):
         assert "cosign sign --yes registry.example:5000/team/gpu@sha256:abc" in told
 
 
+MOVED = """schema = "envcheck.matrix/1"
+[sources]
+ours = "Internal build, 2026"
+[[builds.torch]]
+versions = "2.9.1"
+runtime = "cuda12.9"
+variant = "cu129"
+local = "acme1"
+index = "pytorch"
+python = "3.11"
+platforms = "linux_x86_64"
+glibc = "2.28"
+kernels = "sm_80"
+cuda_from = "wheel"
+source = "ours"
+how = "documented"
+"""
+
+
+@pytest.mark.parametrize("repository", SCHEMAS, indirect=True)
+def test_a_matrix_that_moved_changes_each_plan_and_the_plans_start_the_pipeline(repository, request, envcheck):
+    """Weekly by the clock, and by the files that a newer matrix writes: nobody has to compare two matrices."""
+    format_ = request.node.callspec.params["repository"]
+    before = {path: path.read_text() for path in repository.glob("images/*.json")}
+    (repository / "own.toml").write_text(MOVED)
+    again = [*WORDS, "--matrix", "own.toml", "--format", format_, "--output", "."]
+    assert envcheck(*again)[0] == 0
+    assert len(before) == 4
+    assert all(path.read_text() != text for path, text in before.items())
+    document = yaml.safe_load((repository / ci.PIPELINES[format_]).read_text())
+    if format_ == "workflow":
+        started = document[True]  # YAML 1.1 reads "on" so
+        assert "images/**" in started["push"]["paths"]
+        assert started["schedule"][0]["cron"].split()[2:] == ["*", "*", "1"]
+    else:
+        assert {"changes": ["images/*"]} in document[".image"]["rules"]
+
+
+def test_our_own_images_follow_the_matrix_and_none_is_green_in_silence(tmp_path):
+    document = yaml.safe_load((ROOT / ".github" / "workflows" / "images.yml").read_text())
+    assert document[True]["push"] == {"branches": ["main"], "paths": ["matrix/**"]}
+    steps = {step.get("name"): step for step in document["jobs"]["image"]["steps"]}
+    assert steps["verify"]["if"] == "${{ !matrix.gpu || vars.GPU_RUNNER }}"
+    assert steps["not verified"]["if"] == "${{ matrix.gpu && !vars.GPU_RUNNER }}"
+    told = {"IMAGE": "envcheck:one", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "PATH": os.environ["PATH"]}
+    words = ["bash", "-eo", "pipefail", "-c", steps["not verified"]["run"]]
+    done = subprocess.run(words, env=told, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("::warning title=not verified::envcheck:one")
+    assert "not verified" in (tmp_path / "summary").read_text()
+
+
 @pytest.mark.skipif(not shutil.which("zizmor"), reason="zizmor is not installed")
 @pytest.mark.parametrize("repository", ["workflow"], indirect=True)
 def test_an_auditor_of_workflows_finds_nothing(repository):

@@ -217,6 +217,11 @@ def test_a_push_that_fails_is_told_as_the_step(path, tmp_path):
             "[packages 2/3] RUN pip install torch==9.9",
             "ERROR: No matching distribution found for torch==9.9",
         ),
+        (
+            "podman.log",
+            "[2/3] STEP 3/3: RUN python3 -m venv /opt/tools",
+            "ERROR: No matching distribution found for torch==9.9",
+        ),
         ("classic.log", "Step 6/25 : RUN python3 -m venv /opt/tools", "No matching distribution found for pip==26.3"),
     ],
 )
@@ -225,6 +230,7 @@ def test_recorded_logs_give_up_their_step_and_reason(log, step, why):
     assert failing_step(text).startswith(step)
     assert any(why in line for line in failure(text))
     assert len(failing_step(text)) < 200
+    assert not any(word in "\n".join(failure(text)) for word in ("DEPRECATED", "Sending build context", "missing"))
 
 
 def test_a_log_without_a_step_names_none():
