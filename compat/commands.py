@@ -60,9 +60,10 @@ class Place:
     Attributes:
         platform: as in the facts.
         manager: what installs packages: ``pip``, ``uv``, ``poetry``; ``venv`` where the system owns its Python, so that
-            an environment has to be made first.
+            an environment has to be made first; or how pip is run in the environment of conda that was just made.
         fresh: whether the environment was just made, and has no packages.
         conda: distributions that conda installed, by the names of the Python index.
+        environment: kind of the environment, ``conda``: another Python is taken by the same tool, else by uv.
         dialect: ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
     """
 
@@ -70,6 +71,7 @@ class Place:
     manager: str = "pip"
     fresh: bool = False
     conda: tuple[str, ...] = ()
+    environment: str = ""
     dialect: str = ""
 
 
@@ -82,7 +84,8 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
         manager = {"uv": "uv", "poetry": "poetry", "system": "venv"}.get(owners.pop(), "pip")
     elif manager == "pip":
         manager = next((name for name in ("uv", "poetry") if any(map(_USES[name].match, commands))), "pip")
-    return Place(platform=machine.platform or "linux", manager=manager, conda=_by_conda(machine, commands))
+    where = machine.platform or "linux"
+    return Place(platform=where, manager=manager, conda=_by_conda(machine, commands), environment=kind)
 
 
 def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
@@ -101,7 +104,8 @@ def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     """The lines to type, in order; a change that has no line of its own (a toolkit) has none here."""
     new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), len(changes))
-    made = replace(place, manager="uv", conda=(), fresh=True)
+    own = [f"conda run -n {_named(one)} pip" for one in changes[new:] if isinstance(one, Python)]
+    made = replace(place, manager=own[0] if own and place.environment == "conda" else "uv", conda=(), fresh=True)
     places = (place if number < new else made for number in range(len(changes)))
     return tuple(line for change, here in zip(changes, places, strict=True) for line in _lines(change, here))
 
@@ -181,7 +185,8 @@ def _simple(change: Change, place: Place) -> str:
         case Variable(name, value):
             return _variable(name, value, place)
         case Python(version):
-            return f"uv venv --python {version}"
+            by_conda = f"conda create -y -n {_named(change)} python={version}"
+            return by_conda if place.environment == "conda" else f"uv venv --python {version}"
         case Command(line) | Example(line):
             return line
         case Container():
@@ -189,8 +194,14 @@ def _simple(change: Change, place: Place) -> str:
     return ""
 
 
+def _named(change: Python) -> str:
+    """The name of conda's environment for another Python: ``py311``."""
+    return f"py{change.version.replace('.', '')}"
+
+
 def _pip(place: Place) -> str:
-    return {"uv": "uv pip", "poetry": "poetry run pip", "venv": ".venv/bin/pip"}.get(place.manager, "pip")
+    known = {"uv": "uv pip", "poetry": "poetry run pip", "venv": ".venv/bin/pip", "pip": "pip"}
+    return known.get(place.manager, place.manager)
 
 
 def _removed(names: Sequence[str]) -> str:

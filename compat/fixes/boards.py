@@ -42,8 +42,8 @@ def framework(name: str, subject: Subject) -> Fix | None:
     same = [row for row in rows if row.version == subject.release(name)]
     best, have = (same or rows)[-1], subject.host.python or ""
     item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
-    links = any(index.links for index in subject.matrix.table("indexes") if index.name == best.index)
-    install = Install(packages=(item,), index=subject.matrix.index_url(best), links=links, again=bool(same))
+    index, links = subject.matrix.index_url(best), subject.matrix.is_page(best)
+    install = Install(packages=(item,), index=index, links=links, again=bool(same))
     other = best.python and is_version(have) and versions.minor(have) not in best.python
     changes = (Python(best.python[-1]), install) if other else (install,)
     made = f", made for Python {best.python[-1]}" if other else ""

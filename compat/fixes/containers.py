@@ -149,7 +149,8 @@ def _toolkit(subject: Subject) -> Fix | None:
     if subject.host.engine_flavour == "snap" or "/snap/" in subject.text:
         text = "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own."
         return Fix(text, changes=(Command("sudo snap remove docker"),))
-    if subject.host.platform in {"windows", "wsl2"} and subject.host.engine_flavour == "desktop":
+    desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"
+    if desktop or subject.host.platform == "windows":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")
     steps = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"]
     if _CDI.search(subject.text):

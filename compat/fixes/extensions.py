@@ -26,11 +26,8 @@ _SOURCES: Final = {
 }
 
 
-# NumPy's words on a module that was compiled for another C interface, and the first release with each number of it
-# (numpy, numpy/_core/code_generators/cversions.txt).
-_NUMPY_API: Final = pattern(
-    r"compiled against (?:ABI version \S+ and )?API version (0x[0-9a-f]+) but this version of numpy is (0x[0-9a-f]+)"
-)
+# The first release with each number of NumPy's C interface, which it names beside the one that a module was compiled
+# for (numpy, numpy/_core/code_generators/cversions.txt).
 _NUMPY_FIRST: Final = {0xE: "1.20", 0xF: "1.22", 0x10: "1.23", 0x11: "1.25", 0x12: "2.0", 0x13: "2.1"}
 
 
@@ -80,6 +77,12 @@ def rebuild(name: str, subject: Subject) -> Fix:
         )
     again = Install(packages=(Package(name=name),), again=True, compile=True)
     return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + ": compile it here.", changes=(again,))
+
+
+def newest(name: str, what: str, subject: Subject) -> Fix:
+    """The newest release of a package that keeps a library for each place in its wheel."""
+    change = Install(packages=(Package(name=name, settles=subject.missing),), again=True)
+    return Fix(f"Install the newest {name}, which has a library for {what}.", changes=(change,))
 
 
 def extended(name: str, subject: Subject) -> Fix | None:
@@ -153,12 +156,10 @@ def outside(subject: Subject) -> str:
 
 def numpy(subject: Subject) -> Fix | None:
     """The NumPy that the installed builds were compiled for."""
-    if found := _NUMPY_API.search(subject.text[:50_000]):
-        compiled, have = int(found[1], 16), int(found[2], 16)
-        first = _NUMPY_FIRST.get(compiled, "")
-        if compiled > have and first:
-            text = f"Upgrade numpy to {first} or newer, which the module was compiled for."
-            return Fix(text, changes=(Install(packages=(Package(name="numpy", spec=f">={first}"),)),))
+    compiled, have = (int(subject.case.signals.value(one) or "0", 16) for one in ("numpy_built", "numpy_api"))
+    if compiled > have and (first := _NUMPY_FIRST.get(compiled, "")):
+        text = f"Upgrade numpy to {first} or newer, which the module was compiled for."
+        return Fix(text, changes=(Install(packages=(Package(name="numpy", spec=f">={first}"),)),))
     asked = (_numpy_spec(name, version, subject) for name, version in subject.packages.items())
     spec = next(filter(None, asked), "<2")
     return Fix(f"Install numpy{spec}.", changes=(Install(packages=(Package(name="numpy", spec=spec),)),))

@@ -9,6 +9,7 @@ import compat.fixes.boards as boards
 from compat import versions
 from compat.changes import Command, Install, Package, Toolkit, Variable
 from compat.findings import Fix
+from compat.fixes.extensions import newest
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.lazy import pattern
@@ -24,19 +25,17 @@ if TYPE_CHECKING:
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build, Soname
 
-# Windows' loader on a library of a package whose own dependencies it does not find.
-_OWN_DLL: Final = pattern(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
-# CPython on an extension module that Windows does not load; why stands behind it in the words of the system's language.
-_MODULE: Final = pattern(r"DLL load failed while importing (\w+)")
 # DLLs whose number is the major of cuDNN or of CUDA.
 _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
+# Libraries of the CUDA toolkit, without their number.
+_OF_TOOLKIT: Final = frozenset({"cudart", "cublas", "cublasLt", "cufft", "curand", "cusolver", "cusparse", "nvrtc"})
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
 
 def missing(subject: Subject) -> Fix | None:
     """A library that the loader does not find: a build for what is there, its own package, or its place on the path."""
-    names = _missing(subject)
+    names = subject.missing
     if "nvvm-missing" in subject.case.signals:
         return _nvvm(subject)
     if _on_windows(subject) and (fix := _windows(subject)) is not None:
@@ -69,7 +68,7 @@ def _nvvm(subject: Subject) -> Fix:
 def _unnamed(subject: Subject) -> Fix | None:
     """A library that no message names: what the package that misses it was built for, or another build of it."""
     if subject.program == "bitsandbytes":
-        return _newest("bitsandbytes", "the CUDA in use", subject)
+        return newest("bitsandbytes", "the CUDA in use", subject)
     if fix := _for_system(subject):
         return fix
     if subject.program == "onnxruntime" and not subject.host.l4t and series(subject.host.cuda_toolkit or "") != "11":
@@ -95,22 +94,23 @@ def _brought(name: str, subject: Subject) -> Fix | None:
 
 
 def _on_windows(subject: Subject) -> bool:
-    """Whether the machine runs Windows, by its facts or by the library that it misses."""
-    return subject.host.platform == "windows" or any(name.endswith(".dll") for name in _missing(subject))
+    """Whether the machine runs Windows, by its facts, by its loader's words or by the library that it misses."""
+    if subject.case.signals.value("dll_module"):
+        return True
+    return subject.host.platform == "windows" or any(name.endswith(".dll") for name in subject.missing)
 
 
 def _windows(subject: Subject) -> Fix | None:
     """A DLL that Windows does not find: it looks into the folders of PATH, and into no other package's."""
     if subject.program == "bitsandbytes":
-        return _newest("bitsandbytes", "Windows", subject)
-    if own := _OWN_DLL.search(subject.text[:50_000]) or (
-        not _missing(subject) and _MODULE.search(subject.text[:50_000])
-    ):
-        text = f"Install Microsoft's Visual C++ runtime, which {own[1]}'s libraries need; else take another release."
+        return newest("bitsandbytes", "Windows", subject)
+    signals = subject.case.signals
+    if own := signals.value("dll_package") or (not subject.missing and signals.value("dll_module")):
+        text = f"Install Microsoft's Visual C++ runtime, which {own}'s libraries need; else take another release."
         return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
     if taken := _taker(subject):
         return _for_system(subject) or _wanted(*taken, subject)
-    for name in _missing(subject):
+    for name in subject.missing:
         if found := _CUDA_DLL.match(name):
             of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {found[2][:2]}"
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
@@ -125,13 +125,7 @@ def _own(name: str, subject: Subject) -> Fix | None:
     package = subject.matrix.package(stem)
     if package is None or not re.search(r"(?:cuda|rocm|hip)\d", name):
         return None
-    return _newest(package.name, "the CUDA in use", subject)
-
-
-def _newest(name: str, what: str, subject: Subject) -> Fix:
-    """The newest release of a package that keeps a library for each place in its wheel."""
-    change = Install(packages=(Package(name=name, settles=_missing(subject)),), again=True)
-    return Fix(f"Install the newest {name}, which has a library for {what}.", changes=(change,))
+    return newest(package.name, "the CUDA in use", subject)
 
 
 def rocm(subject: Subject) -> Fix | None:
@@ -194,7 +188,7 @@ def _torn(name: str, subject: Subject) -> Fix | None:
 
 def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
     """The package that brings the library, in the releases that do, and its folder on the loader's path."""
-    install = Install(packages=(Package(name=row.package, spec=_below(row), settles=_missing(subject)),))
+    install = Install(packages=(Package(name=row.package, spec=_below(row), settles=subject.missing),))
     changes: tuple[Change, ...] = (install,)
     module = _module(row.package)
     if subject.host.platform != "windows" and module and subject.framework_name() != "torch":
@@ -207,12 +201,6 @@ def _below(row: Soname) -> str:
     """The bound of the releases that bring a library, ``<9``; empty where the newest does."""
     upper = re.search(r"<(\d+)", row.versions)
     return f"<{upper[1]}" if upper else ""
-
-
-def _missing(subject: Subject) -> tuple[str, ...]:
-    """Names of the libraries that were asked for and not found."""
-    gone = (item for item in subject.host.libraries or () if not item.path and not item.version)
-    return tuple(item.name.strip(".'\"") for item in gone)
 
 
 def _module(package: str) -> str:
@@ -237,11 +225,13 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
         return Fix(
             f"Install cuDNN {major}{of} and put its folder on the loader's path.".replace("  ", " "), changes=path
         )
-    if found["stem"] in {"cudart", "cublas", "cublasLt", "cufft", "curand", "cusolver", "cusparse", "nvrtc"} and number:
+    if found["stem"] in _OF_TOOLKIT and number:
         compiled = subject.compiled() or "the package that asks for it"
         here = _cuda(subject)
         text = f"{name} is of CUDA {number}: reinstall {compiled}, built for CUDA {here}." if here else ""
         return Fix(text or f"Reinstall {compiled} for the CUDA in use, or install CUDA {number}.")
+    if found["stem"] in _OF_TOOLKIT:
+        return Fix(f"Put the lib64 of the CUDA toolkit, which has {name}, on the loader's path.", changes=path)
     if not found["stem"].startswith(("cu", "nv", "nccl")):
         return Fix(f"Install the system package that brings {name}.")
     return None
@@ -276,10 +266,10 @@ def _for_system(subject: Subject) -> Fix | None:
         return None
     if better := _release_for(name, row, have, subject):
         item = Package(
-            name=better.install_name, version=better.full_version, runtime=better.runtime, settles=_missing(subject)
+            name=better.install_name, version=better.full_version, runtime=better.runtime, settles=subject.missing
         )
         index = subject.matrix.index_url(better)
-        lacks = not have["cudnn"] and any("cudnn" in one for one in _missing(subject))
+        lacks = not have["cudnn"] and any("cudnn" in one for one in subject.missing)
         first = f"cuDNN {series(better.cudnn)} and " if lacks and better.cudnn else ""
         made = f"built for CUDA {series(have['cuda'] or better.runtime)}"
         made += f" and cuDNN {series(have['cudnn'])}" if have["cudnn"] else ""
@@ -344,12 +334,8 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
 def mismatched(subject: Subject) -> Fix | None:
     """Another copy of cuDNN than the build was made with: the one it asks for, or the foreign one off the path."""
     signals = subject.case.signals
-    if signals.get("ascend-symbol"):
-        return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
-    if signals.get("mkl-symbol") and "iJIT_" in subject.text:
-        # MKL 2024.1 dropped the symbol (https://github.com/pytorch/pytorch/issues/123097)
-        mkl = Command('conda install "mkl<2024.1"')
-        return Fix("Take an MKL before 2024.1, which still has what this torch of conda links to.", changes=(mkl,))
+    if fix := _named(subject) or _outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
+        return fix
     want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or "")
     if want and not signals.value("torch_cudnn"):
         have = cudnn_version(signals.value("cudnn") or "") or subject.host.cudnn or ""
@@ -359,6 +345,37 @@ def mismatched(subject: Subject) -> Fix | None:
     if subject.host.platform == "windows":
         return Fix("Take the folder of the other copy off PATH, so that the library beside the package is loaded.")
     return None
+
+
+def _named(subject: Subject) -> Fix | None:
+    """A library whose message names what it lacks: CANN's, or MKL's."""
+    signals = subject.case.signals
+    if signals.get("ascend-symbol"):
+        return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
+    if not signals.value("mkl_symbol"):
+        return None
+    # MKL 2024.1 dropped the symbol (https://github.com/pytorch/pytorch/issues/123097)
+    mkl = Command('conda install "mkl<2024.1"')
+    return Fix("Take an MKL before 2024.1, which still has what this torch of conda links to.", changes=(mkl,))
+
+
+def _outdated(library: str, least: str, subject: Subject) -> Fix | None:
+    """A release of a CUDA library that JAX takes, by the number that the library's header gives it.
+
+    Source: CUSPARSE_VERSION, CUFFT_VERSION and CUSOLVER_VERSION are major * 1000 + minor * 100 + patch, CUBLAS_VERSION
+    is major * 10000 + minor * 100 + patch (cusparse.h, cufft.h, cusolver_common.h, cublas_api.h of CUDA 12).
+    """
+    if not library or len(least) not in {5, 6}:
+        return None
+    major, rest = divmod(int(least), 10 ** (len(least) - 2))
+    minor = rest // 100
+    known = [row for row in subject.matrix.table("sonames") if row.soname == f"lib{library.lower()}.so.{major}"]
+    rows = [row for row in known if versions.admits(row.versions, f"{major}.{minor}.99") is True]
+    if not rows:
+        return None
+    change = Install(packages=(Package(name=rows[0].package, spec=f">={major}.{minor},<{major + 1}"),))
+    text = f"Install {library} {major}.{minor} or newer, and take older copies off the loader's path."
+    return Fix(text, changes=(change,))
 
 
 def _cudnn(want: str, have: str, subject: Subject) -> Fix:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
-from compat.facts import Fact, Host
+from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
-from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
+from compat.fixes.extensions import extended, newest, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
 from compat.fixes.pythons import metal, python
 from compat.fixes.subject import is_dotted
 from compat.lazy import pattern
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
+    from compat.matrix.rows import Capability
     from compat.plan import Plan
 
 _NO_TPU: Final = (
@@ -41,6 +43,8 @@ def gpu_build(subject: Subject) -> Fix | None:
         return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
     if "llama-features" in subject.case.signals:
         return _llama(subject)
+    if subject.program == "bitsandbytes":
+        return newest(subject.program, "Windows" if subject.host.platform == "windows" else "the CUDA in use", subject)
     if _NO_TPU in subject.text:
         item = Package(name="jax", extras=("tpu",))
         return Fix("Install jax with its TPU library.", changes=(Install(packages=(item,)),))
@@ -166,7 +170,7 @@ def _coded(subject: Subject) -> Fix | None:
     listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
     if number and listed and number not in listed:
         return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
-    fix = gpu_build(subject) or _newer_image(subject)
+    fix = gpu_build(subject) or _newer_image(subject) or _for_newer(subject)
     if fix is not None or not number:
         return fix
     if last := _dropped(targets[0], subject):
@@ -175,6 +179,26 @@ def _coded(subject: Subject) -> Fix | None:
     if extension or subject.framework_name() == "torch":
         return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
     return None
+
+
+def _for_newer(subject: Subject) -> Fix | None:
+    """A build for the GPUs that came after the installed one, where no facts name the GPU that it has no code for."""
+    item, matrix, name = subject.framework(), subject.matrix, subject.framework_name()
+    if subject.gpus or subject.by_amd or subject.finding.code != "arch-too-new-for-build" or not name:
+        return None
+    kernels = (item.kernels or (item.row.kernels if item.row else ())) if item else ()
+    published = sorted({one for row in matrix.builds(name) for one in row.kernels})
+    last = [row for row in matrix.table("capabilities") if not row.integrated and f"sm_{_code(row)}" in published][-1:]
+    cards = [row for row in matrix.table("capabilities") if last and row.architecture == last[0].architecture]
+    targets = [f"sm_{_code(row)}" for row in cards if not row.integrated]
+    newer = [one for one in targets if not kernels or kernels_for(one, kernels, matrix.families) == "none"]
+    gpus = Fact(tuple(Gpu(target=one, vendor="nvidia") for one in newer), "machine")
+    host = Host({**subject.host.readings, "gpus": gpus})
+    return gpu_build(replace(subject, case=replace(subject.case, host=host, derived={}))) if newer else None
+
+
+def _code(row: Capability) -> str:
+    return row.cc.replace(".", "")
 
 
 def _newer_image(subject: Subject) -> Fix | None:
@@ -307,8 +331,14 @@ def _of_companion(name: str, beside: list[str], subject: Subject) -> Fix | None:
 
 
 def _jax_parts(subject: Subject) -> Fix | None:
-    """Jax, jaxlib and the plug-ins of one release: that of jaxlib where all have it."""
+    """Jax, jaxlib and the plug-ins of one release: that of jaxlib where all have it; a plan's where none is listed."""
     packages = subject.packages
+    if subject.program == "jax" and not packages.keys() & {"jax", "jaxlib"}:
+        typed = requirements(subject.case.commands)
+        release = plain(typed.get("jax") or typed.get("jaxlib") or "")
+        plan = plans.planned([f"jax=={release}" if release else "jax"], plans.target(subject), subject.matrix)
+        changes = plans.changes_of(plan, subject, whole=True) if plan else ()
+        return Fix("Install jax, jaxlib and plug-ins of one release.", changes=changes) if changes else None
     parts = [name for name in packages if name.startswith("jax-") and name.endswith(("-plugin", "-pjrt"))]
     about = {"jaxlib", "jax", *parts} & set(subject.cited()) or "jax" in subject.program
     if not packages.keys() & {"jax", "jaxlib"} or not about:

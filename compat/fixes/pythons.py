@@ -14,7 +14,6 @@ from compat.reading.commands import index_variant, requirements
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
 from compat.rules.stack import plain, platform_tag
-from compat.rules.wanted import standing
 from compat.versions import requirement
 
 if TYPE_CHECKING:
@@ -59,9 +58,11 @@ def _by_message(subject: Subject) -> Fix | None:
     wish = requirement(subject.case.signals.value("requirement"))
     if wish is None or subject.finding.confidence != "possible":
         return None
-    version, listed = wish.spec.removeprefix("=="), _LISTED.search(subject.text[:50_000])
-    if standing(subject.case.signals) == "older" and listed:
-        first = next(one for one in map(str.strip, listed[1].split(",")) if is_version(one))
+    version, listed = plain(wish.spec.removeprefix("==")), _LISTED.search(subject.text[:50_000])
+    offered = [one for one in map(str.strip, listed[1].split(",")) if is_version(one)] if listed else []
+    newer = [one for one in offered if is_version(version) and versions.release(one) > versions.release(version)]
+    if newer:
+        first = min(newer, key=versions.release)
         text = f"pip has {wish.name} from {first} on for this Python: take that, or an older Python for {version}."
         return Fix(text, changes=(Install(packages=(Package(name=wish.name, version=first),)),))
     python = versions.minor(subject.host.python or "") if is_version(subject.host.python) else ""
@@ -92,7 +93,10 @@ def _other_index(name: str, have: str, rows: Sequence[Build], subject: Subject) 
     beside = [wish for wish in requirements(subject.case.commands) if wish != name and subject.matrix.package(wish)]
     items = (Package(name=name, version=have), *(Package(name=wish) for wish in beside))
     text = f"Take {name} {have} from {best.variant}: {_asked_index(subject)} does not have it."
-    return Fix(text, changes=(Install(packages=items, index=subject.matrix.index_url(best)),))
+    return Fix(
+        text,
+        changes=(Install(packages=items, index=subject.matrix.index_url(best), links=subject.matrix.is_page(best)),),
+    )
 
 
 def _default_index(subject: Subject) -> Fix | None:
@@ -137,9 +141,9 @@ def _pythons(rows: Sequence[Build], platform: str) -> set[str]:
     known = [(row, {one for one in row.python if not one.endswith("t")}) for row in rows]
     if platform:
         return {one for _, pythons in known for one in pythons}
-    plain = [(row.platforms, pythons) for row, pythons in known if not row.index]
-    both = [{one for places, pythons in plain if place in places for one in pythons} for place in _PLACES]
-    return set.intersection(*both)
+    there = [[(row, pythons) for row, pythons in known if place in row.platforms] for place in _PLACES]
+    both = [[pythons for row, pythons in rows if not row.index] or [one for _, one in rows] for rows in there]
+    return set.intersection(*(set().union(*one) for one in both if one)) if any(both) else set()
 
 
 def _wished(name: str, subject: Subject) -> str:

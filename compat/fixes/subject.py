@@ -58,6 +58,12 @@ class Subject:
         return packages_of(self.host)
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the libraries that were asked for and not found."""
+        gone = (item for item in self.host.libraries or () if not item.path and not item.version)
+        return tuple(item.name.strip(".'\"") for item in gone)
+
+    @property
     def gpus(self) -> tuple[Gpu, ...]:
         """GPUs that builds are made for: NVIDIA's where there are any, else those of the vendors that have builds."""
         known = tuple(gpu for gpu in self.host.gpus or () if gpu.vendor in {"nvidia", "amd", "intel"})
@@ -72,9 +78,17 @@ class Subject:
 
     @property
     def program(self) -> str:
-        """The program whose message points to the finding; empty if none does."""
+        """The program whose message points to the finding; empty if none does, or no program by name."""
         heard = self.case.signals.pointing(self.finding.code)
-        return canonical(heard.signal.program) if heard else ""
+        return canonical(self._speakers().get(heard.line, "")) if heard else ""
+
+    def _speakers(self) -> dict[str, str]:
+        """Line -> the program that it is of: general patterns of others fit the same line, and stand after its own."""
+        lines: dict[str, str] = {}
+        for item in self.case.signals:
+            if item.signal.program != "programs":
+                lines.setdefault(item.line, item.signal.program)
+        return lines
 
     def framework(self) -> Installed | None:
         """The framework in question, where it is known to be installed."""
@@ -90,9 +104,10 @@ class Subject:
         if (item := self.framework()) is not None:
             return item.name
         asked = [canonical(name) for name in requirements(self.case.commands)]
-        spoken = [item.signal.program for item in self.case.signals]
         called = [found[1] for found in _CALLED.finditer(self.text[:50_000])]
-        return next((name for name in (self.program, *asked, *spoken, *called) if name in FRAMEWORKS), "")
+        return next(
+            (name for name in (self.program, *asked, *self._speakers().values(), *called) if name in FRAMEWORKS), ""
+        )
 
     def release(self, name: str) -> str:
         """The release of a package that is installed, of a framework under any of its names; empty if unknown."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from compat.fixes.subject import Subject
 
-_MSVC_1440: Final = "12.4"  # the first toolkit that accepts MSVC 14.40, of Visual Studio 2022 17.10
+_MSVC_1440: Final = (14, 40)  # of Visual Studio 2022 17.10, which the headers of older toolkits refuse
 
 
 def newer(subject: Subject) -> Fix | None:
@@ -97,9 +97,10 @@ def missing(subject: Subject) -> Fix | None:
 
 def compiler(subject: Subject) -> Fix | None:
     """The newest gcc that the toolkit accepts; on Windows the newest Visual Studio, or a toolkit that accepts it."""
-    if subject.host.platform == "windows" or "MSC" in subject.text:
+    signals = subject.case.signals
+    if subject.host.platform == "windows" or signals.value("msvc_max") or "msvc-stl" in signals:
         return _visual_studio(subject)
-    most = subject.case.signals.value("gcc_max") or _accepted(subject)
+    most = signals.value("gcc_max") or _accepted(subject)
     if not most:
         return None
     number = series(most)
@@ -113,15 +114,17 @@ def compiler(subject: Subject) -> Fix | None:
 def _visual_studio(subject: Subject) -> Fix | None:
     """The newest Visual Studio that nvcc's own words name, or the CUDA that this one's C++ library asks for.
 
-    Visual Studio 2022 numbers its compilers 14.30 to 14.44; toolkits before 12.4 take those below 14.40
-    (crt/host_config.h of CUDA 12.3 and 12.4, ``_MSC_VER``; microsoft/STL, changelog of Visual Studio 2022 17.10).
+    Visual Studio 2022 numbers its compilers 14.30 to 14.44 (microsoft/STL, changelog of Visual Studio 2022 17.10).
     """
     signals, toolkit = subject.case.signals, subject.host.cuda_toolkit or ""
     year, least = signals.value("msvc_max"), signals.value("cuda_least")
-    if least or (year == "2022" and not (is_version(toolkit) and versions.at_least(toolkit, _MSVC_1440))):
+    rows = [row for row in subject.matrix.table("cuda") if row.msvc]
+    old = max((row.msvc for row in rows if versions.release(row.msvc) < _MSVC_1440), key=versions.release)
+    new = min((row.cuda for row in rows if versions.release(row.msvc) >= _MSVC_1440), key=versions.release)
+    if least or (year == "2022" and not (is_version(toolkit) and versions.at_least(toolkit, new))):
         return Fix(
-            "Install MSVC 14.39 of Visual Studio 2022, the newest that older toolkits accept, and build in its prompt; "
-            f"or CUDA toolkit {least or _MSVC_1440} or newer."
+            f"Install MSVC {old} of Visual Studio 2022, the newest that older toolkits accept, and build in its "
+            f"prompt; or CUDA toolkit {least or versions.minor(new)} or newer."
         )
     text = f"Install the C++ build tools of Visual Studio {year}, the newest that this nvcc accepts, and build by them."
     return Fix(text) if year else None

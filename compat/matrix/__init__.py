@@ -196,6 +196,10 @@ class Matrix:
         by_name = {row.name: row.url for row in self.table("indexes")}
         return str(by_name[build.index]).replace("{variant}", build.variant) if build.index else ""
 
+    def is_page(self, build: rows.Build) -> bool:
+        """Whether the index that has a build is a page of links, which pip reads by ``--find-links``."""
+        return any(row.links for row in self.table("indexes") if row.name == build.index)
+
     def wheels_with(self, soname: str) -> tuple[rows.Soname, ...]:
         """Packages of the default index that bring a shared library, and from which release to which."""
         return tuple(self.select("sonames", soname=soname))

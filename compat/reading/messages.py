@@ -122,20 +122,28 @@ class _Page(NamedTuple):
 
 
 def _hear(row: Signal, page: _Page) -> Heard | None:
-    """One row's first match: its literals are looked up first, and only a window around each is matched."""
+    """One row's first match that captures values, else its first: a title often holds the message without them."""
+    first = None
+    for found in _matches(row, page):
+        values = {name: value for name, value in found.groupdict().items() if value}
+        if values or first is None:
+            first = Heard(row, _line(page.text, found.start(), found.end()), values)
+        if values or not found.re.groupindex:
+            break
+    return first
+
+
+def _matches(row: Signal, page: _Page) -> Iterator[re.Match[str]]:
+    """A row's matches: its literals are looked up first, and only a window around each is matched."""
     text, lowered, _ = page
     for literal in _needed(row):
         at = lowered.find(literal)
         for _ in range(_TRIES):
             if at < 0:
                 break
-            start = max(0, at - _BEFORE)
-            found = _compiled(row.pattern).search(text, start, at + _AFTER)
-            if found and not page.is_example(found.start()):
-                values = {name: value for name, value in found.groupdict().items() if value}
-                return Heard(row, _line(text, found.start(), found.end()), values)
+            found = _compiled(row.pattern).finditer(text, max(0, at - _BEFORE), at + _AFTER)
+            yield from (one for one in found if not page.is_example(one.start()))
             at = lowered.find(literal, at + max(len(literal), 1))
-    return None
 
 
 def _needed(row: Signal) -> tuple[str, ...]:

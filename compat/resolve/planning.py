@@ -234,14 +234,13 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
     """One build as the plan tells it."""
     option, build, matrix = weighed.option, weighed.option.build, search.known.matrix
     row = matrix.packages[option.package]
-    indexes = {index.name: index for index in matrix.table("indexes")}
     extra = {extra for wish, _ in variable.wishes for extra in wish.extras}
     return PlannedBuild(
         name=build.install_name or row.name,
         version=option.full,
         runtime=option.runtime,
         index=matrix.index_url(build),
-        links=bool(build.index) and indexes[build.index].links,
+        links=matrix.is_page(build),
         extras=tuple(sorted({*build.extras, *extra}.difference(build.also))),
         pins=build.pins,
         cuda_from=build.cuda_from,

@@ -15,7 +15,7 @@ class CudaRelease(Row):
         family_linux: lowest driver of the major's minor-version compatibility; empty before CUDA 11.
         targets: ``sm_`` targets its ptxas accepts.
         ptx: PTX ISA version its compiler writes.
-        gcc: highest gcc major its headers accept; ``clang`` likewise.
+        gcc: highest gcc major its headers accept; ``clang`` likewise; ``msvc`` the highest compiler of Visual Studio.
         cudart: version of its runtime library.
         branch: driver branch that ships with it, ``R570``.
     """
@@ -32,6 +32,7 @@ class CudaRelease(Row):
     ptx: str = ""
     gcc: str = ""
     clang: str = ""
+    msvc: str = ""
     cudart: str = ""
     date: str = ""
 

@@ -1,0 +1,111 @@
+"""Prescriptions that rest on what a message captures: its own program, its numbers, the releases that it lists."""
+
+from __future__ import annotations
+
+import pytest
+
+BITSANDBYTES = (
+    "D:\\py\\envs\\x\\lib\\site-packages\\bitsandbytes\\cextension.py:34: UserWarning: The installed version of bitsandbytes "
+    "was compiled without GPU support. 8-bit optimizers, 8-bit multiplication, and GPU quantization are unavailable."
+)
+NONE = "ERROR: Could not find a version that satisfies the requirement torch=={} (from versions: {})"
+OUTDATED = (
+    "Outdated cuSPARSE installation found.\nVersion JAX was built against: {}\nMinimum supported: {}\n"
+    "Installed version: 12002\nThe local installation version must be no lower than 12100."
+)
+NO_CODE = (
+    "{}\nCUDA error: no kernel image is available for execution on the device\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."
+)
+OLD_TORCH = NONE.format("1.3.1+cpu", "1.4.0, 1.4.0+cpu, 1.5.0")
+WINDOWS = "C:\\Users\\me> docker run --gpus 1 nvidia/cuda:12.2.0-base nvidia-smi\n"
+CONDA = "/home/me/miniconda3/envs/x/lib/python3.12/site-packages/pip/__main__.py\n"
+
+# A text as people paste it -> the first finding, what its fix holds, and what it never holds.
+CAPTURED = {
+    "the line's own program is meant, not each whose general words fit it": (
+        BITSANDBYTES,
+        ("cpu-only-build", "pip install --force-reinstall bitsandbytes", "paddle"),
+    ),
+    "a sentence in small letters is no table of TensorFlow's": (
+        "my GPU is not available anymore: torch.cuda.is_available() is False",
+        ("cpu-only-build", "torch", "tensorflow"),
+    ),
+    "a title holds the message without its values": (
+        (
+            "xFormers can't load C++/CUDA extensions\nWARNING: xFormers can't load C++/CUDA extensions. xFormers was built "
+            "for:\n    PyTorch 2.2.0+cu121 with CUDA 1201 (you have 2.3.0+cu121)\n"
+        ),
+        ("abi-mismatch", "xformers==0.0.26.post1", "torch=="),
+    ),
+    "the next release that pip lists, past older archives": (
+        NONE.format("0.3.1", "0.1.2, 0.1.2.post1, 1.7.0, 1.7.1, 1.8.0"),
+        ("python-unsupported", "torch==1.7.0", "0.1.2"),
+    ),
+    "a page of links is no index": (
+        OLD_TORCH,
+        ("python-unsupported", "--find-links https://download.pytorch.org/whl/torch_stable.html", "--index-url"),
+    ),
+    "conda makes the environment of another Python where it made the present one": (
+        f"{CONDA}{NONE.format('2.0.1', '2.2.0, 2.2.1')}\nPython 3.12.1",
+        ("python-unsupported", "conda run -n py311 pip install torch==2.0.1", "uv "),
+    ),
+    "containers of a Windows run in Docker Desktop": (
+        f'{WINDOWS}docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+        ("container-no-gpu", "WSL 2 engine", "systemctl"),
+    ),
+    "a plug-in of another release than the jaxlib that was typed": (
+        (
+            "$ pip install jaxlib==0.4.28+cuda12.cudnn89\nRuntimeError: Unable to initialize backend 'cuda': "
+            "INVALID_ARGUMENT: Mismatched PJRT plugin PJRT API version (0.54) and framework PJRT API version 0.51)."
+        ),
+        ("framework-pair-mismatch", "jax[cuda12]==0.4.28", "torch"),
+    ),
+    "a CUDA library by the number of its header": (
+        OUTDATED.format(12200, 12100),
+        ("library-mismatch", "nvidia-cusparse-cu12>=12.1,<13", "cu13"),
+    ),
+    "a library of the toolkit without a number": (
+        "Error: Failed to find dynamic library: libcublas.so ( libcublas.so: cannot open shared object file: No such file )",
+        ("library-missing", "CUDA toolkit, which has libcublas.so", "pip"),
+    ),
+    "a GPU that nobody names, newer than the build": (
+        NO_CODE.format("torch==2.1.2+cu121"),
+        ("arch-too-new-for-build", "torch==2.7.0+cu128", "TORCH_CUDA_ARCH_LIST"),
+    ),
+    "a GPU that nobody names, and no release": (
+        NO_CODE.format(""),
+        ("arch-too-new-for-build", "pip install torch==", "TORCH_CUDA_ARCH_LIST"),
+    ),
+    "a library of Windows that lies in torch's own folder, in any language": (
+        'OSError: [WinError 1114] 动态链接库(DLL)初始化例程失败。 Error loading "D:\\x\\lib\\site-packages\\torch\\lib\\c10.dll"',
+        ("library-missing", "torch's libraries", "LD_LIBRARY_PATH"),
+    ),
+    "a module of Windows that nothing names further": (
+        "ImportError: DLL load failed while importing _C: 找不到指定的模块。",
+        ("library-missing", "_C's libraries", "LD_LIBRARY_PATH"),
+    ),
+    "Visual Studio's newest compiler and an older toolkit": (
+        (
+            "crt/host_config.h(153): fatal error C1189: #error: -- unsupported Microsoft Visual Studio version! Only the "
+            "versions between 2017 and 2022 (inclusive) are supported!"
+        ),
+        ("host-compiler-unsupported", "MSVC 14.39 of Visual Studio 2022", "gcc"),
+    ),
+    "a module for a newer NumPy than is there": (
+        (
+            "RuntimeError: module compiled against ABI version 0x1000009 but this version of numpy is 0x1000009\n"
+            "module compiled against API version 0x10 but this version of numpy is 0xf"
+        ),
+        ("numpy-abi-mismatch", "numpy>=1.23", "<2"),
+    ),
+    "a symbol that MKL dropped": (
+        "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
+        ("library-mismatch", "mkl<2024.1", "LD_LIBRARY_PATH"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), CAPTURED.values(), ids=CAPTURED)
+def test_the_first_fix_rests_on_what_the_message_captures(prescribes, text, told):
+    prescribes(text, *told)
