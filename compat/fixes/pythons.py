@@ -63,7 +63,9 @@ def _by_message(subject: Subject) -> Fix | None:
     newer = [one for one in offered if is_version(version) and versions.release(one) > versions.release(version)]
     if newer:
         first = min(newer, key=versions.release)
-        text = f"pip has {wish.name} from {first} on for this Python: take that, or an older Python for {version}."
+        minors = {one for row in subject.matrix.builds_of(wish.name, version) for one in row.python if is_version(one)}
+        older = f"Python {max(minors, key=versions.release)}" if minors else "an older Python"
+        text = f"pip has {wish.name} from {first} on for this Python: take that, or {older} for {version}."
         return Fix(text, changes=(Install(packages=(Package(name=wish.name, version=first),)),))
     python = versions.minor(subject.host.python or "") if is_version(subject.host.python) else ""
     here = platform_tag(subject.host) or _PLACES[0]
@@ -141,9 +143,9 @@ def _pythons(rows: Sequence[Build], platform: str) -> set[str]:
     known = [(row, {one for one in row.python if not one.endswith("t")}) for row in rows]
     if platform:
         return {one for _, pythons in known for one in pythons}
-    there = [[(row, pythons) for row, pythons in known if place in row.platforms] for place in _PLACES]
-    both = [[pythons for row, pythons in rows if not row.index] or [one for _, one in rows] for rows in there]
-    return set.intersection(*(set().union(*one) for one in both if one)) if any(both) else set()
+    plain = [(row.platforms, pythons) for row, pythons in known if not row.index]
+    both = [{one for places, pythons in plain if place in places for one in pythons} for place in _PLACES]
+    return set.intersection(*both)
 
 
 def _wished(name: str, subject: Subject) -> str:

@@ -42,8 +42,12 @@ CAPTURED = {
         NONE.format("0.3.1", "0.1.2, 0.1.2.post1, 1.7.0, 1.7.1, 1.8.0"),
         ("python-unsupported", "torch==1.7.0", "0.1.2"),
     ),
-    "a page of links is no index": (
+    "a release that pip lists no more, and the Python that it was made for": (
         OLD_TORCH,
+        ("python-unsupported", "take that, or Python 3.7 for 1.3.1", "--index-url"),
+    ),
+    "a page of links is no index": (
+        f"{OLD_TORCH}\nOS: Windows 10\nPython version: 3.8.10 (64-bit runtime)",
         ("python-unsupported", "--find-links https://download.pytorch.org/whl/torch_stable.html", "--index-url"),
     ),
     "conda makes the environment of another Python where it made the present one": (
