@@ -194,9 +194,10 @@ def _everywhere(build: PlannedBuild, subject: Subject) -> PlannedBuild:
     if subject.host.platform or build.index or not any(row.runtime == "cpu" and not row.index for row in rows):
         return build
     named = (row for row in rows if row.index and row.runtime == build.runtime)
-    found = next(named, None)
-    where = {"index": subject.matrix.index_url(found), "links": subject.matrix.is_page(found)} if found else {}
-    return replace(build, version=found.full_version, **where) if found else build
+    if (found := next(named, None)) is None:
+        return build
+    index, links = subject.matrix.index_url(found), subject.matrix.is_page(found)
+    return replace(build, version=found.full_version, index=index, links=links)
 
 
 def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves: bool = False) -> bool:
