@@ -153,6 +153,9 @@ def _rows(matrix: Matrix) -> dict[str, Image]:
     return _INDEX[id(matrix)]
 
 
+_SERVERS: Final = {"vllm/vllm-openai": "vllm", "lmsysorg/sglang": "sglang"}
+
+
 def _described(base: Base) -> Base:
     """A base with all that its tag and its row of the matrix tell.
 
@@ -185,7 +188,7 @@ def _described(base: Base) -> Base:
 def _from_tag(base: Base) -> dict[str, Any]:
     """What repository and tag say by themselves: the first scheme that fits."""
     repository, tag = home(base.repository), base.tag
-    for scheme in (_nvidia, _framework, _paddle, _jetson, _rocm, _python, _distribution):
+    for scheme in (_nvidia, _framework, _server, _paddle, _jetson, _rocm, _python, _distribution):
         if said := scheme(repository, tag):
             return said
     gpu = (
@@ -213,6 +216,15 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
         said = found.groupdict()
         return {"kind": "cuda", "python": "unknown", "installed": {"torch": said.pop("torch")}, **said}
     return {}
+
+
+def _server(repository: str, tag: str) -> dict[str, Any]:
+    """Images of a server for models, whose tag is its release: ``v0.8.5``, ``v0.5.2-cu129-b200``."""
+    found = re.match(r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)(?=-|$)", tag)
+    name = next((package for end, package in _SERVERS.items() if f"/{repository}".endswith(f"/{end}")), "")
+    if not name or found is None or re.search(r"rocm|xeon|npu|cpu|hpu|xpu|mi3", tag):
+        return {}
+    return {"kind": "cuda", "python": "unknown", "installed": {name: found[1]}}
 
 
 def _paddle(repository: str, tag: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def floating(scene: Scene) -> Iterator[Finding]:
             fix = "Make the nightly index the only one (--index-url), or add --pre."
             yield of_request("extra-index-shadowed", item, scene, detail, severity="warning", fix=fix)
         elif nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
-            if not re.search(r"dev\d{8}", item.request.spec):
+            if not item.request.exact:
                 detail = f"{item.request.text} is a moving nightly."
                 yield of_request("nightly-unpinned", item, scene, detail, severity="warning")
         elif package and open_ and "--locked" not in item.step.options:

@@ -16,7 +16,7 @@ from compat.findings import Evidence
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request
 from compat.lint.walk import LOOSE, alike, needs, parts_of, together
-from compat.sources.values import ORDERED
+from compat.sources.values import ORDERED, PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +70,8 @@ def _distinct(items: Iterable[Taken]) -> list[Taken]:
 
 def _solved_together(item: Taken, other: Taken, scene: Scene) -> bool:
     """Whether one run of an installer has to give both."""
-    return item.step is other.step or scene.ask.kind not in ORDERED
+    project = item.step.home == other.step.home == PROJECT
+    return item.step is other.step or project or scene.ask.kind not in ORDERED
 
 
 def _may_meet(item: Taken, other: Taken, scene: Scene) -> bool:
@@ -156,6 +157,13 @@ def _mismatches(item: Taken, other: Taken, scene: Scene) -> Iterator[Finding]:
     yield from _apart(item, other, found, scene)
 
 
+def _has_other_line(item: Taken, scene: Scene) -> bool:
+    """Whether another line asks for the same package elsewhere, so that the clash is one of some Pythons alone."""
+    mine = item.request.marker
+    others = (one.request.marker for one in scene.taken if one.request.name == item.request.name and one is not item)
+    return bool(mine) and any(other and not together((mine, other), scene.worlds) for other in others)
+
+
 def _cited(found: Iterable[Dispute], scene: Scene) -> tuple[str, ...]:
     """The rows that disputes rest on."""
     return tuple(dict.fromkeys(scene.matrix.cite(row) for one in found if one.clash for row in one.clash.rows))
@@ -175,7 +183,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     then = "comes" if other.by else "is asked for"
     code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
     detail = f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}."
-    level: Severity = "error" if both or compiled or not separate else "warning"
+    level: Severity = "error" if (both or compiled or not separate) and not _has_other_line(item, scene) else "warning"
     fix = f"Pin {other.request.name}{spec}." if both or compiled else ""
     return _between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 

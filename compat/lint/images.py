@@ -199,8 +199,8 @@ def musl(scene: Scene) -> Iterator[Finding]:
 def compiler_shipped(scene: Scene) -> Iterator[Finding]:
     """devel-in-final-stage: nothing is compiled, the compiler is shipped."""
     base = scene.base
-    if base is None or not scene.final or base.flavour != "devel" or scene.ask.kind == "devcontainer":
-        return  # where one develops, a compiler is right
+    if base is None or not scene.final or base.flavour != "devel" or scene.ask.kind != "dockerfile":
+        return  # where one develops, a compiler is right; and a cluster or a workflow ships no image
     if base.installed and base.repository.startswith("nvcr.io/nvidia/"):
         return  # NVIDIA's framework images come in this one form
     level: Severity = "info" if scene.compiles else "warning"

@@ -99,7 +99,7 @@ def _ends_before(spec: str, row: Major) -> bool:
 
 def _is_taken(row: Major, item: Taken, scene: Scene) -> bool:
     """Whether an installer takes the release, or a later one: what is asked for, or requires it, admits it."""
-    asked = [one.request for one in scene.taken if one.request.name == row.name]
+    asked = [one.request for one in (*scene.taken, *scene.env) if one.request.name == row.name and not one.base]
     if item.step.constraints:  # what such a file bounds is not all known here: a step may have written it
         return False
     beside = (one for one in scene.env if alike(one.step, item.step) and not LOOSE & {*one.step.options})
@@ -122,7 +122,7 @@ def _admits(spec: str, row: Major) -> bool:
 
 def _is_bounded(row: Major, parts: tuple[Part, ...], scene: Scene) -> bool:
     """Whether something else keeps the release away: an older release of a package that did, or one of the system."""
-    asked = [*(one.request for one in scene.taken), *scene.conda]
+    asked = [*(one.request for one in (*scene.taken, *scene.env)), *scene.conda]
     if any(request.name.endswith(row.name) for request in scene.apt):
         return True
     given: dict[str, list[str]] = {}

@@ -153,6 +153,8 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist: names that the default index has not, but a page or conda has."""
     pages = {name: row for row in scene.matrix.table("indexes") for name in row.only}
     conda = {row.name for row in scene.matrix.table("conda") if scene.matrix.package(row.name) is None}
+    if scene.ask.kind == "requirements" and any(item.request.name == "python" for item in scene.own):
+        return  # a list for `conda create --file`
     for item in scene.own:
         request, named = item.request, any(place.url for place in item.origins)
         if request.url or request.marker or item.step.branch or named:

@@ -9,6 +9,7 @@ import compat.lint.bases as bases
 from compat import versions
 from compat.lint.finding import of_base
 from compat.lint.scene import brings_pythons
+from compat.sources import installers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ _UNMANAGED: Final = re.compile(
     re.IGNORECASE,
 )
 _LISTS: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:\S+ )*?install ")  # names of packages run nothing
-_OF_SYSTEM: Final = re.compile(r"(?:python3? -m )?pip3? install (?!.*--(?:target|prefix|root|dry-run)\b|-t )")
+# Options of pip that install elsewhere, or nothing.
+_ELSEWHERE: Final = frozenset({"--target", "-t", "--prefix", "--root", "--dry-run"})
 
 
 def key_rotated(scene: Scene) -> Iterator[Finding]:
@@ -147,7 +149,12 @@ def managed(scene: Scene) -> Iterator[Finding]:
     if brings_pythons(scene.commands) or any(map(_UNMANAGED.search, texts)):
         return
     for command in scene.stage.commands:
-        if command.build and _OF_SYSTEM.match(command.text) and not command.guarded and not command.branch:
+        own = any(
+            step.manager == "pip" and step.action == "install" and not (step.home or step.python)
+            for step in installers.installs([command])
+        )
+        elsewhere = _ELSEWHERE & {word.partition("=")[0] for word in command.words}
+        if own and not (elsewhere or command.guarded or command.branch):
             detail = f"`{command.text[:60]}`: pip of {row.os} refuses to install into the system's own Python."
             yield of_base("python-externally-managed", scene, command.line, detail, rows=(row,))
             return

@@ -15,10 +15,10 @@ import compat.lint.origins as origins
 from compat import versions
 from compat.joints.packages import required
 from compat.lazy import dataclass
-from compat.sources.values import Install, Request
+from compat.sources.values import PROJECT, Install, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from compat.joints.build import Part
     from compat.lint.bases import Base
@@ -126,7 +126,7 @@ class Walk:
         demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
         pinned = frozenset(request.name for request in requests if request.exact)
         items = [self._take(request, step, python, demands, pinned) for request in requests]
-        items = [self._gone_back(item, requests) for item in items]
+        items = [self._gone_back(item, items) for item in items]
         items = items if mine else [replace(item, mine=False) for item in items]
         self.taken += items
         self.own += items if mine else []
@@ -154,21 +154,30 @@ class Walk:
             found = self._outcome(replace(request, spec=spec), step, place)
         return Taken(request, step, found, origins.origins(step, self.matrix, request.name), place.python, spec)
 
-    def _gone_back(self, item: Taken, requests: Iterable[Request]) -> Taken:
+    def _gone_back(self, item: Taken, beside: Sequence[Taken]) -> Taken:
         """The request as not known where the newest release excludes a pin beside it: the installer takes an older one.
 
         Which one it takes depends on what the releases between them require of all else.
         """
         if item.build is None or item.request.exact or item.settled or LOOSE & {*item.step.options}:
             return item
+        if not item.python and self._of_another_python(item.build, item.step, beside):
+            return replace(item, outcome=origins.Outcome("unknown", why="back"))
         wanted = needs(item.request, item.build, self.matrix, self.worlds)
-        pins = {one.name: one.exact for one in requests if one.exact and not one.marker and one.name in wanted}
+        asked = (one.request for one in beside)
+        pins = {one.name: one.exact for one in asked if one.exact and not one.marker and one.name in wanted}
         excluded = any(
             all(versions.admits(spec, pin) is False for spec in wanted[name])
             for name, pin in pins.items()
             if wanted[name]
         )
         return replace(item, outcome=origins.Outcome("unknown", why="back")) if excluded else item
+
+    def _of_another_python(self, build: Build, step: Install, beside: Sequence[Taken]) -> bool:
+        """Whether no Python has both a build and what is pinned beside it: of an unknown Python the pin says most."""
+        pins = (one for one in (*self.env, *beside) if one.build and one.request.exact and alike(one.step, step))
+        known = ({*one.build.python} for one in pins if one.build and one.build.python)
+        return bool(build.python) and any(not pythons & {*build.python} for pythons in known)
 
     def _outcome(self, request: Request, step: Install, place: origins.Place) -> Outcome:
         """What the installer takes, found once for requests that differ in their lines alone."""
@@ -207,7 +216,8 @@ class Walk:
         """Put a package into the environment, in place of what is there of it; an arm replaces its own only."""
         named = self._named.setdefault(item.request.name, [])
         for there in () if self.at_once else tuple(named):
-            if alike(there.step, item.step) and item.step.branch in {"", there.step.branch}:
+            beside = item.step.home == PROJECT and there.step.line == item.step.line
+            if not beside and alike(there.step, item.step) and item.step.branch in {"", there.step.branch}:
                 self.env.remove(there)
                 named.remove(there)
                 self.replaced.append((there, item))
@@ -216,8 +226,8 @@ class Walk:
 
     def _bring_along(self, item: Taken) -> None:
         """What a build requires in one version: it comes along, and replaces what is there in another one."""
-        if item.build is None or LOOSE & {*item.step.options} or self.at_once:
-            return
+        if item.build is None or LOOSE & {*item.step.options} or self.at_once or item.step.home == PROJECT:
+            return  # a project is solved as a whole
         asked = {request.name for request in item.step.requests}
         for name, specs in needs(item.request, item.build, self.matrix, self.worlds).items():
             package, spec = self.matrix.package(name), next(iter(specs))
@@ -234,7 +244,7 @@ class Walk:
     def _compile(self, item: Taken) -> None:
         """Remember which framework an extension was compiled against: the one that is there while it is installed."""
         package = self.matrix.package(item.request.name)
-        isolated = "--no-build-isolation" not in item.step.options
+        isolated = "--no-build-isolation" not in item.step.options or item.step.home == PROJECT
         if package is None or not package.follows or isolated or item.outcome.why == "kept":
             return
         framework = self._there(package.follows, item.step)
@@ -329,6 +339,12 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
         outcome = origins.Outcome("build", found) if found else origins.Outcome("unknown", why=why)
         request = Request(name=name, spec=f"=={version}" if version else "", line=line)
         yield Taken(request, step, outcome, base=True, mine=False)
+        package = matrix.package(name)
+        if package is not None and package.kind != "framework":  # it came with what it pins
+            for other, specs in needs(request, found, matrix, worlds_of("linux_x86_64", frozenset())).items():
+                pinned = Request(name=other, spec=next(iter(specs)), line=line)
+                if len(specs) == 1 and pinned.exact and matrix.package(other) is not None:
+                    yield Taken(pinned, step, origins.Outcome("unknown", why="base"), base=True, mine=False)
     if "torch" in base.installed and re.search(r"pytorch", base.repository):
         for name in {"torchvision", "torchaudio"} - {*base.installed}:
             yield Taken(

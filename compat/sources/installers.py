@@ -19,11 +19,11 @@ _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
 _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
 _PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
 _CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
-_UV: Final = re.compile(r"(?:.*/)?uv")
+UV: Final = re.compile(r"(?:.*/)?uv")
 _PROJECT: Final = re.compile(r"(?:.*/)?(?:poetry|pdm)")
 _PIPENV: Final = re.compile(r"(?:.*/)?pipenv")
 # Those that run a command in an environment: ``conda run -n env python``.
-RUNNERS: Final = (_CONDA, _PROJECT, _PIPENV, _UV)
+RUNNERS: Final = (_CONDA, _PROJECT, _PIPENV, UV)
 # Options that name extras and groups of a project; the first ones add these to what is installed.
 ADDING: Final = frozenset({"--extra", "--extras", "-E", "--with", "--only", "--group", "-G", "--only-group"})
 GROUPING: Final = ADDING | {"--without", "--no-group", "--directory", "-C", "-p", "--project", "--python"}
@@ -37,11 +37,15 @@ _APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
 
 def installs(found: Sequence[Command]) -> tuple[Install, ...]:
-    """The install steps among commands."""
-    steps = ((_install(command), command) for command in found if command.build)
+    """The install steps among commands; ``uv run`` installs the project first."""
+    steps = []
+    for command in filter(lambda each: each.build, found):
+        home = command.home if command.home != PROJECT else ""
+        steps += [(_uv(["sync"], command.line, ""), command, "")] if command.home == PROJECT else []
+        steps.append((_install(command), command, home))
     return tuple(
-        replace(settings.applied(step, dict(command.settings)), branch=command.branch, home=step.home or command.home)
-        for step, command in steps
+        replace(settings.applied(step, dict(command.settings)), branch=command.branch, home=step.home or home)
+        for step, command, home in steps
         if step is not None
     )
 
@@ -57,7 +61,7 @@ def _install(command: Command) -> Install | None:
         python = named[1] or ""
         words = words[2:]
     python = python if "." in python else ""
-    if _UV.fullmatch(words[0]) and len(words) > 1:
+    if UV.fullmatch(words[0]) and len(words) > 1:
         return _uv(words[1:], command.line, python)
     head, rest = words[0], words[1:]
     for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt), (_PROJECT, _project), (_PIPENV, _pipenv)):

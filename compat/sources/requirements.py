@@ -91,7 +91,8 @@ def request(text: str, line: int = 0) -> Request | None:
     if found := _WHEEL.search(text.replace("%2B", "+").replace("%2b", "+")):
         name, version = normalise(found["name"]), found["version"]
         address, _, marker = text.partition("; ")
-        return Request(name=name, spec=f"=={version}", url=address.strip(), marker=marker.strip(), line=line)
+        url = re.sub(r"^[\w.\[\],-]+\s*@\s*", "", address.strip())
+        return Request(name=name, spec=f"=={version}", url=url, marker=marker.strip(), line=line)
     found = _REQUIREMENT.fullmatch(text)
     if found is None:  # a path begins with a sign that no name begins with
         return None

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from compat.sources import conditions, installers
-from compat.sources.values import ENTRYPOINT, Command
+from compat.sources.values import ENTRYPOINT, PROJECT, Command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,8 @@ _VALUED: Final = frozenset({"-u", "--user", "-g", "--group", "-h", "--host", "-D
 _SKIP: Final = frozenset(
     ["sudo", "exec", "time", "then", "do", "else", "elif", "if", "while", "!", "(", "{", "eval", "nohup", "env"]
 )
+# Options with which ``uv run`` leaves the project alone (uv documentation, "uv run").
+_UNSYNCED: Final = frozenset({"--no-sync", "--no-project", "--script", "-s", "--isolated"})
 _ASKS: Final = re.compile(r"(?:^|\s)(?:el)?if(?=\s)")
 _ALTERNATIVES: Final = re.compile(r"(?:;;|\bin)\s*((?:[^\s;|()]{1,60}\s*\|\s*)+)\Z")
 _CONDITION: Final = frozenset({"if", "elif", "while", "until", "!"})
@@ -315,6 +317,8 @@ def _unwrapped(words: list[str]) -> list[Command]:
     home = ""
     if words[1:2] == ["run"] and any(runner.fullmatch(words[0]) for runner in installers.RUNNERS):
         rest = words[2:]
+        if installers.UV.fullmatch(words[0]) and not _UNSYNCED & {*rest}:
+            home = PROJECT
         while rest and rest[0].startswith("-"):
             valued = rest[0] in {"-n", "--name", "-p", "--prefix", "--python", "--with", "--extra", "--group"}
             home = rest[1] if rest[0] in {"-n", "--name", "-p", "--prefix"} and len(rest) > 1 else home

@@ -150,3 +150,109 @@ def test_a_project_may_say_how_an_extension_is_built(tmp_path, monkeypatch, tool
     text = PROJECT.replace(f'"{PIN}"', '"torch==2.6.0", "flash-attn==2.7.4.post1"') + tool
     found = told(tmp_path, monkeypatch, {"pyproject.toml": text}, "pyproject.toml")
     assert found == ({("build-tools-missing", "warning")} if said else set())
+
+
+def errors(found):
+    return {code for code, level in found if level == "error"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "installs"),
+    [
+        ("COPY pyproject.toml .\nRUN uv run python -c 1\n", True),
+        ("COPY pyproject.toml .\nRUN uv run --no-sync python -c 1\n", False),
+        ("COPY pyproject.toml .\nRUN uv run --no-project pip install tqdm\n", False),
+        ('COPY pyproject.toml .\nCMD ["uv", "run", "serve.py"]\n', False),
+    ],
+)
+def test_uv_installs_the_project_before_it_runs_a_command(tmp_path, monkeypatch, steps, installs):
+    files = {"pyproject.toml": PROJECT, "Dockerfile": f"{SLIM}{UV}{steps}"}
+    assert errors(told(tmp_path, monkeypatch, files)) == ({"index-missing"} if installs else set())
+
+
+def test_a_project_is_solved_as_a_whole(tmp_path, monkeypatch):
+    project = (
+        '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.9.0+cu128", "flash-attn>=2.7.3", "vllm>=0.11.1"]\n'
+        '[tool.uv]\nno-build-isolation-package = ["flash-attn"]\n[tool.uv.sources]\ntorch = { index = "pt" }\n'
+        f'[[tool.uv.index]]\nname = "pt"\nurl = "{PYTORCH}/cu128"\nexplicit = true\n'
+    )
+    base = "FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nRUN apt-get install -y python3\n"
+    files = {"pyproject.toml": project, "Dockerfile": f"{base}{UV}COPY pyproject.toml .\nRUN uv sync\n"}
+    assert "abi-mismatch" not in errors(told(tmp_path, monkeypatch, files))
+
+
+@pytest.mark.parametrize(
+    ("lines", "level"),
+    [
+        ('numpy==1.22.0\nnumba==0.55.1 ; python_version < "3.9"\nnumba>=0.57 ; python_version >= "3.9"\n', "warning"),
+        ("numpy==1.22.0\nnumba==0.55.1\n", "error"),
+        ('numpy==1.22.0\nnumba==0.55.1 ; python_version >= "3.8"\n', "error"),
+    ],
+)
+def test_a_clash_on_some_pythons_alone_is_no_error(tmp_path, monkeypatch, lines, level):
+    found = told(tmp_path, monkeypatch, {"requirements.txt": lines}, "requirements.txt")
+    assert ("framework-pair-mismatch", level) in found
+
+
+def test_a_list_with_python_in_it_is_one_for_conda(tmp_path, monkeypatch):
+    text = "matplotlib\nnumpy\npython>=3.10\nscipy\n"
+    assert told(tmp_path, monkeypatch, {"requirements.txt": text}, "requirements.txt") == set()
+
+
+def test_a_bound_holds_for_what_another_stage_copies(tmp_path, monkeypatch):
+    build = f"FROM python:3.10-slim AS one\nRUN pip install torch==2.1.2+cu118 'numpy<2' --extra-index-url {PYTORCH}/cu118\n"
+    text = f"{build}FROM python:3.10-slim\nCOPY --from=one /usr/local/lib/python3.10/site-packages /usr/local/lib/python3.10/\n"
+    assert told(tmp_path, monkeypatch, {"Dockerfile": text}) == set()
+
+
+def test_of_an_unknown_python_a_pin_says_most(tmp_path, monkeypatch):
+    text = "tensorflow-gpu==2.4\nonnxruntime-gpu\n"  # no Python has both that TensorFlow and ONNX Runtime of today
+    found = told(tmp_path, monkeypatch, {"requirements.txt": text}, "requirements.txt")
+    assert "cuda-major-mixed-in-env" not in {code for code, _ in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "codes"),
+    [
+        ("requirements.txt", "tf-nightly==2.20.0.dev20250101\ntb-nightly==1.8.0a20180420\n", set()),
+        ("requirements.txt", "tf-nightly\n", {"nightly-unpinned"}),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: nvcr.io/nvidia/tritonserver:22.01-py3\n",
+            set(),
+        ),
+    ],
+)
+def test_what_is_pinned_does_not_move_and_a_cluster_ships_no_compiler(tmp_path, monkeypatch, name, text, codes):
+    assert {code for code, _ in told(tmp_path, monkeypatch, {name: text}, name)} == codes
+
+
+@pytest.mark.parametrize(
+    ("base", "version", "codes"),
+    [
+        ("vllm/vllm-openai:v0.8.5", "2.5.0", {"framework-duplicate-install"}),
+        ("docker.io/vllm/vllm-openai:v0.8.5.post1", "2.5.0", {"framework-duplicate-install"}),
+        ("vllm/vllm-openai:v0.8.5", "2.6.0", set()),
+        ("vllm/vllm-openai:latest", "2.5.0", set()),
+    ],
+)
+def test_a_servers_image_has_what_its_release_pins(tmp_path, monkeypatch, base, version, codes):
+    found = told(tmp_path, monkeypatch, {"Dockerfile": f"FROM {base}\nRUN pip install torch=={version}\n"})
+    assert {code for code, _ in found} == codes
+
+
+@pytest.mark.parametrize(
+    ("run", "refused"),
+    [
+        ("pip3 --no-cache-dir install -U tqdm", True),
+        ("python3 -m pip install -q tqdm", True),
+        ("pip3 install --target /app tqdm", False),
+        ("pip3 install --prefix=/app tqdm", False),
+        ("/opt/app/bin/pip install tqdm", False),
+        ("pip3 uninstall -y tqdm", False),
+    ],
+)
+def test_the_systems_pip_is_refused_in_any_form(tmp_path, monkeypatch, run, refused):
+    text = f"FROM ubuntu:24.04\nRUN apt-get install -y python3-pip\nRUN {run}\n"
+    found = errors(told(tmp_path, monkeypatch, {"Dockerfile": text}))
+    assert ("python-externally-managed" in found) is refused
