@@ -1,10 +1,10 @@
-"""Accelerators that announce themselves by other means than a graphics driver: Ascend, TPU, WSL's adapter.
+"""Accelerators that announce themselves by other means than a graphics driver: Ascend, TPU, AWS Trainium and Inferentia.
 
 A PCI entry may be hidden (containers of Ascend see only device nodes) or say too little (a TPU virtual machine names
 its slice in a variable). What is told here has no PCI address and is matched by vendor and order.
 
 Sources: Huawei, CANN installation guide (``version.cfg`` below the toolkit's ``latest`` folder); Google Cloud TPU
-documentation (``TPU_ACCELERATOR_TYPE``).
+documentation (``TPU_ACCELERATOR_TYPE``); AWS Neuron documentation, sysfs (``neuron_device``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAME: Final = "other accelerators"
 FACTS: Final = ("cann",)
 SYSTEMS: Final = LINUX
-SOUGHT: Final = "/usr/local/Ascend, /dev/davinci*, TPU_* variables"
+SOUGHT: Final = "/usr/local/Ascend, /dev/davinci*, TPU_* variables, /sys/devices/virtual/neuron_device"
 
 _CANN: Final = (
     "/usr/local/Ascend/ascend-toolkit/latest/version.cfg",
@@ -32,12 +32,13 @@ _CANN: Final = (
     "/usr/local/Ascend/ascend-toolkit/latest/toolkit/version.info",
     "/usr/local/Ascend/cann/version.cfg",
 )
+_NEURON: Final = "/sys/devices/virtual/neuron_device"
 _VERSION: Final = pattern(r"(?:^Version=|toolkit_installed_version=\[|:)(\d+\.\d+(?:\.\w+){0,3})", re.MULTILINE)
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """CANN's release, and accelerators that have a node or a variable but may have no PCI entry here."""
-    return {"cann": _cann(machine), "gpus": Fact((*_ascend(machine), *_tpu(machine)), SOUGHT)}
+    return {"cann": _cann(machine), "gpus": Fact((*_ascend(machine), *_tpu(machine), *_neuron(machine)), SOUGHT)}
 
 
 def _cann(machine: Machine) -> Reading:
@@ -62,3 +63,10 @@ def _tpu(machine: Machine) -> list[Gpu]:
     """Google's TPU VMs name the accelerator in a variable, ``v5litepod-8`` (Cloud TPU documentation)."""
     named = machine.env.get("TPU_ACCELERATOR_TYPE", "")
     return [Gpu(name=f"TPU {named}", vendor="google")] if named else []
+
+
+def _neuron(machine: Machine) -> list[Gpu]:
+    """Devices of AWS, which its driver names below sysfs: ``Trainium1``, ``Inferentia2`` (AWS Neuron documentation)."""
+    devices = [name for name in machine.names(_NEURON) if re.fullmatch(r"neuron\d+", name)]
+    told = (machine.text(f"{_NEURON}/{name}/info/architecture/device_name", 64) for name in devices)
+    return [Gpu(name=name, vendor="aws", driver="neuron") for name in told]

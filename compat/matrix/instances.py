@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
 from compat.lazy import pattern
+from compat.matrix.processors import find_processor, hint, why
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -34,12 +35,15 @@ def find_instance(matrix: Matrix, text: str) -> Instance:
     """The instance type of a name, in any case; Azure's also without ``Standard_``.
 
     Raises:
-        InputError: if the matrix has no such type, with the names that are nearest to it.
+        InputError: if the matrix has no such type, with the names that are nearest to it, or with the accelerator that
+            the type is named after.
     """
     wanted = _plain(text)
     rows: dict[str, Instance] = {_plain(row.name): row for row in matrix.table("instances")}
     if wanted in rows:
         return rows[wanted]
+    if other := find_processor(matrix, wanted):
+        raise InputError(f"{text.strip()[:60]!r} {why(other)}", where="--gpu", hint=hint(matrix, other))
     raise InputError(
         f"unknown instance type {text.strip()[:60]!r}",
         where="--gpu",

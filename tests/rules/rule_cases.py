@@ -247,6 +247,8 @@ FAULTY = [
     ),
     ("vgpu-unlicensed", {"error": "CUDA_ERROR_DEVICE_NOT_LICENSED"}),
     ("gpu-of-another-maker", {"gpus": [{"name": "MLU370-X8", "vendor": "cambricon", "memory_mib": 23374}]}),
+    ("gpu-of-another-maker", {"gpus": [{"vendor": "habana", "pci": "1da3:1020"}]}),
+    ("gpu-of-another-maker", {"gpus": [{"name": "Trainium1", "vendor": "aws"}]}),
     ("gpu-of-another-maker", {"gpus": [{"name": "Iluvatar BI-V150", "vendor": "iluvatar"}], "platform": "linux"}),
     ("gpu-shared", {"gpus": [card()], "mps": "running"}),
     ("gpu-shared", {"gpus": [card()], "gpu_sharing": "time-slicing 4"}),

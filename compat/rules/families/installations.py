@@ -83,12 +83,12 @@ class GpuOfAnotherMaker(Rule):
     severity = "info"
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
-        """A device's own tool names one of the accelerators that the matrix knows by name alone."""
+        """A device's tool, driver or PCI id names one of the accelerators that the matrix knows by name alone."""
         for gpu in gpus:
-            row = find_processor(matrix, gpu.name) if gpu.name and gpu.vendor not in PLANNED else None
+            row = None if gpu.vendor in PLANNED else find_processor(matrix, gpu.name or gpu.vendor)
             if row and not row.note:
                 detail = (
-                    f"{gpu.name} is of {row.maker}. Packages for it: {', '.join(plugins(matrix, row))}. "
+                    f"{gpu.name or gpu.pci} is of {row.maker}. Packages for it: {', '.join(plugins(matrix, row))}. "
                     f"`envcheck matrix show {row.accelerator}` lists their releases."
                 )
                 return Found(detail=detail, sources=cite(matrix, row))
