@@ -43,9 +43,9 @@ def weighed(answer: Answer, requirements: Sequence[str], name: str, matrix: Matr
     if answer.plan is None or answer.status != "plan":
         return answer
     plan = answer.plan
-    asked = {line.name for text in requirements if (line := versions.requirement(text))}
-    rows = matrix.select("formats", format=name)
-    told = [one for one in plan.builds if one.name in asked and any(row.package == one.name for row in rows)]
+    asked = {_package(matrix, line.name) for text in requirements if (line := versions.requirement(text))}
+    known = asked & {row.package for row in matrix.select("formats", format=name)}
+    told = [one for one in plan.builds if _package(matrix, one.name) in known]
     if not told:
         why = f"no row tells on which GPUs {', '.join(sorted(asked))} computes in {name}"
         return Answer(status="unknown", plan=plan, conditions=(why, *answer.conditions))
@@ -53,7 +53,8 @@ def weighed(answer: Answer, requirements: Sequence[str], name: str, matrix: Matr
     unknown: list[str] = []
     kinds = {gpu.target: gpu for gpu in plan.gpus if gpu.kernels != "none"}
     for build in told:
-        own = [row for row in formats.of_release(matrix, build.name, build.version) if row.format == name]
+        rows = formats.of_release(matrix, _package(matrix, build.name), build.version)
+        own = [row for row in rows if row.format == name]
         for gpu in kinds.values():
             found = formats.verdict(formats.computing(own), f"{build.name} {build.version}", gpu.target)
             clash = clash_of(found)
@@ -69,6 +70,12 @@ def weighed(answer: Answer, requirements: Sequence[str], name: str, matrix: Matr
         reasons = unknown or ["the plan has no GPU that it could compute on"]
         return Answer(status="unknown", plan=plan, conditions=(*reasons, *answer.conditions))
     return answer
+
+
+def _package(matrix: Matrix, name: str) -> str:
+    """The package of a distribution, which can have several: ``transformer-engine`` of ``transformer-engine-cu13``."""
+    row = matrix.package(name)
+    return row.name if row else name
 
 
 def _conflict(matrix: Matrix, gpu: GpuVerdict, clash: Clash) -> Conflict:

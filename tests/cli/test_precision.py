@@ -41,6 +41,12 @@ CASES = {
     ("torch==2.9.1", "MI300X", "fp8"): ("plan", []),
     ("torch==2.9.1", "RX 7900 XTX", "fp8"): ("unknown", ["is not known"]),
     ("torch==2.9.1", "RTX 3090", "fp8"): ("conflict", [FP8]),
+    ("transformer-engine==2.5.0", "A100", "fp8"): ("conflict", [FP8]),  # whose wheels have another name
+    ("transformer-engine", "H100", "fp8"): ("plan", []),
+    ("transformer-engine==2.5.0", "H100", "nvfp4"): ("conflict", ["capability 10.0 on"]),
+    ("bitsandbytes", "V100", "int8"): ("conflict", ["capability 7.5 on"]),
+    ("bitsandbytes", "T4", "int8"): ("plan", []),
+    ("flash-attn==2.8.3", "A100", "fa2"): ("plan", []),
     ("jax==0.6.0", "RTX 3090", "fp8"): ("unknown", ["no row tells"]),
     ("torch==2.6.0", "RTX 5090", "fp8"): ("conflict", ["sm_120"]),  # no plan to begin with
 }
