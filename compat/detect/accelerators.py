@@ -1,4 +1,4 @@
-"""Accelerators that announce themselves by other means than a graphics driver: Ascend, TPU, AWS Trainium and Inferentia.
+"""Accelerators that announce themselves by other means than a graphics driver: Ascend, TPU, AWS Trainium.
 
 A PCI entry may be hidden (containers of Ascend see only device nodes) or say too little (a TPU virtual machine names
 its slice in a variable). What is told here has no PCI address and is matched by vendor and order.

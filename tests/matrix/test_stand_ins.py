@@ -112,7 +112,9 @@ def test_architectures_that_contradict_each_other_are_refused():
     assert from_options(MATRIX, gpus=["p5.48xlarge"], arch="amd64").arch == "x86_64"
 
 
-@pytest.mark.parametrize(("name", "maker"), [("trn2.48xlarge", "AWS"), ("inf2.xlarge", "AWS"), ("dl1.24xlarge", "Habana")])
+@pytest.mark.parametrize(
+    ("name", "maker"), [("trn2.48xlarge", "AWS"), ("inf2.xlarge", "AWS"), ("dl1.24xlarge", "Habana")]
+)
 def test_a_type_of_another_makers_accelerators_is_told_as_that(name, maker):
     with pytest.raises(InputError, match=f"accelerator of .*{maker}"):
         named(MATRIX, name)
