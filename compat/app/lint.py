@@ -328,9 +328,9 @@ def _listed(path: Path, step: Install, scripts: Sequence[str] = ()) -> Install:
     Of a conda environment these are the packages of the step's own manager.
     """
     text = edited(read_text(str(path), limit=LIMIT), scripts) or ""
-    if path.name == PROJECT_FILE:
+    if path.name in {PROJECT_FILE, "setup.py"}:
         wanted = {"", *(option.replace("--extra=", "+") for option in step.options if option.startswith("--extra="))}
-        parts = sources.read(text, PROJECT_FILE).stages[0].installs
+        parts = _project(text, path.name)
         return Install(
             manager="pip", requests=tuple(one for part in parts if part.branch in wanted for one in part.requests)
         )
@@ -339,6 +339,14 @@ def _listed(path: Path, step: Install, scripts: Sequence[str] = ()) -> Install:
     if path.suffix not in {".yml", ".yaml"}:
         return replace(step, requests=(), files=())
     return environment.read(text, str(path)).stages[0].installs[0]
+
+
+def _project(text: str, name: str) -> tuple[Install, ...]:
+    """The steps that a project's own file amounts to; none where it is not what its name says, for another Python."""
+    try:
+        return sources.read(text, name).stages[0].installs
+    except InputError:
+        return ()
 
 
 def _named(file: str, folders: tuple[Path, ...]) -> Path | None:

@@ -124,7 +124,7 @@ def isolated(scene: Scene) -> Iterator[Finding]:
     its own unless they are told not to. An older pip of the image may still build in place, and a list does not say
     how it is installed.
     """
-    renewed, listed = False, scene.ask.kind in {"requirements", "pyproject"}
+    renewed, listed = False, scene.ask.kind in {"requirements", "pyproject", "conda"}
     for step in scene.stage.installs:
         renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)
         own = step.home == PROJECT or step.find_links or step.index or step.extra_indexes or step.branch

@@ -264,13 +264,21 @@ def beside(scene: Scene) -> Iterator[Finding]:
     for item, other in combinations(items, 2):
         tied = other.request.name in named[id(item)] or item.request.name in named[id(other)]
         markers = (item.request.marker, other.request.marker)
-        if tied or _alternatives(item, other) or not alike(item.step, other.step):
+        if tied or _alternatives(item, other) or not alike(item.step, other.step) or _go_back(item, other, scene):
             continue
         if together(markers, scene.worlds) and (found := _disputes(item, other, scene)):
             majors = " ".join(sorted(f"{part.kind}{part.number.partition('.')[0]}" for part in found[0].both))
             if found[0].objection.kind != "runtime" or majors not in told:
                 told.add(majors)
                 yield from _apart(item, other, found, scene)
+
+
+def _go_back(item: Taken, other: Taken, scene: Scene) -> bool:
+    """Whether an installer takes other releases of two open requests, as the newest ones need one framework's two."""
+    packages = [scene.matrix.package(one.request.name) for one in (item, other)]
+    follows = {package.follows if package else "" for package in packages}
+    open_ = not any(one.request.exact or one.settled for one in (item, other))
+    return open_ and len(follows) == 1 and follows != {""} and _solved_together(item, other, scene)
 
 
 def _side_by_side(scene: Scene) -> list[Taken]:

@@ -327,11 +327,12 @@ def _placed(step: Install, draft: _Draft) -> Install:
 def _with_project(step: Install, command: Command, draft: _Draft) -> Install:
     """The step with the file of the project that it installs (``pip install .[dev]``), where a COPY brings it."""
     own = next((found for word in command.words if (found := _HERE.fullmatch(word))), None)
-    path = draft.placed.get(PROJECT_FILE, PROJECT_FILE if draft.whole == draft.folder else "")
-    if own is None or step.action != "install" or not path:
+    whole = draft.whole == draft.folder
+    paths = tuple(draft.placed.get(name, name) for name in (PROJECT_FILE, "setup.py") if whole or name in draft.placed)
+    if own is None or step.action != "install" or not paths:
         return step
     extras = tuple(f"--extra={name}" for name in (own[1] or "").split(",") if name)
-    return replace(step, files=(*step.files, path), options=(*step.options, *extras))
+    return replace(step, files=(*step.files, *paths), options=(*step.options, *extras))
 
 
 def _keep(draft: _Draft, files: Iterable[Written]) -> None:

@@ -256,3 +256,33 @@ def test_the_systems_pip_is_refused_in_any_form(tmp_path, monkeypatch, run, refu
     text = f"FROM ubuntu:24.04\nRUN apt-get install -y python3-pip\nRUN {run}\n"
     found = errors(told(tmp_path, monkeypatch, {"Dockerfile": text}))
     assert ("python-externally-managed" in found) is refused
+
+
+@pytest.mark.parametrize(
+    ("setup", "code"),
+    [
+        (f"from setuptools import setup\nsetup(name='x', install_requires=['{PIN}'])\n", {"index-missing"}),
+        ("print 'a setup.py of Python 2'\n", set()),
+    ],
+)
+def test_a_project_may_say_it_in_its_setup_py(tmp_path, monkeypatch, setup, code):
+    files = {"setup.py": setup, "Dockerfile": f"{SLIM}WORKDIR /app\nCOPY . .\nRUN pip install -e .\n"}
+    assert errors(told(tmp_path, monkeypatch, files)) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("torch>=2.1.0\ntorchvision>=0.16.2\nxformers>=0.0.22\n", set()),  # the installer goes back to a pair that fits
+        ("torch==2.5.0\ncupy-cuda11x\n", {"cuda-major-mixed-in-env"}),
+    ],
+)
+def test_open_companions_of_one_framework_get_releases_that_fit(tmp_path, monkeypatch, text, codes):
+    found = {code for code, _ in told(tmp_path, monkeypatch, {"requirements.txt": text}, "requirements.txt")}
+    assert found & {"cuda-major-mixed-in-env"} == codes
+
+
+def test_an_extension_in_condas_list_for_pip_is_built_without_its_framework(tmp_path, monkeypatch):
+    text = "channels: [pytorch, nvidia]\ndependencies:\n  - python=3.10\n  - pytorch=2.5\n  - pip:\n    - flash-attn\n"
+    found = told(tmp_path, monkeypatch, {"environment.yml": text}, "environment.yml")
+    assert ("build-tools-missing", "warning") in found
