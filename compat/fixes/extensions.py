@@ -28,7 +28,18 @@ _SOURCES: Final = {
 
 # The first release with each number of NumPy's C interface, which it names beside the one that a module was compiled
 # for (numpy, numpy/_core/code_generators/cversions.txt).
-_NUMPY_FIRST: Final = {0xE: "1.20", 0xF: "1.22", 0x10: "1.23", 0x11: "1.25", 0x12: "2.0", 0x13: "2.1"}
+_NUMPY_FIRST: Final = {
+    0xA: "1.10",
+    0xB: "1.13",
+    0xC: "1.14",
+    0xD: "1.16",
+    0xE: "1.20",
+    0xF: "1.22",
+    0x10: "1.23",
+    0x11: "1.25",
+    0x12: "2.0",
+    0x13: "2.1",
+}
 
 
 # What uv and pip say of a package that they could not build.

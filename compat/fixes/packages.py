@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +18,7 @@ from compat.lazy import pattern
 from compat.reading.commands import image_of, requirements
 from compat.rules.knowledge import is_version
 from compat.rules.stack import canonical, plain, platform_tag
-from compat.targets import kernels_for
+from compat.targets import kernels_for, sm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -211,12 +210,17 @@ def _newer_image(subject: Subject) -> Fix | None:
 
 def _unlisted(subject: Subject) -> Fix | None:
     """A target that the compiler no longer knows: what is compiled need not be for it."""
-    found = re.search(r"nvcc fatal[^\n]{1,40}compute_(\d{2,3})", subject.text[:50_000])
-    last = _dropped(f"sm_{found[1]}", subject) if found else ""
-    if not found or not last:
+    heard = subject.case.signals.get("nvcc-unsupported-arch")
+    asked = heard.values.get("arch", "") if heard else ""
+    device = sm(asked.replace("compute_", "sm_"))
+    if device is None or not asked.startswith("compute_"):
         return None
-    text = f"Take compute_{found[1]} out of the list of targets, or compile with CUDA {last}, the last that has it."
-    return Fix(text)
+    first = subject.matrix.table("capabilities")[0]
+    if versions.release(device.capability) < versions.release(first.cc):
+        return Fix(f"Take {asked} out of the list of targets: current toolkits do not have it.")
+    last = _dropped(asked.replace("compute_", "sm_"), subject)
+    text = f"Take {asked} out of the list of targets, or compile with CUDA {last}, the last that has it."
+    return Fix(text) if last else None
 
 
 def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") -> Fix:

@@ -103,6 +103,22 @@ CAPTURED = {
         ),
         ("numpy-abi-mismatch", "numpy>=1.23", "<2"),
     ),
+    "a module for a newer NumPy than an old one": (
+        "RuntimeError: module compiled against API version 0xa but this version of numpy is 0x9",
+        ("numpy-abi-mismatch", "numpy>=1.10", "<2"),
+    ),
+    "a target older than any that is known": (
+        "nvcc fatal   : Unsupported gpu architecture 'compute_20'",
+        ("arch-too-old-for-build", "Take compute_20 out of the list of targets", "ARCH_LIST"),
+    ),
+    "a target that nvcc names by its option": (
+        "nvcc fatal   : Value 'compute_30' is not defined for option 'gpu-architecture'",
+        ("arch-too-old-for-build", "compile with CUDA 10.2, the last that has it", "ARCH_LIST"),
+    ),
+    "the heading of a form in the plural": (
+        "### Operating systems\n\nWindows\n\n### Log\n\nnvcc fatal : Unsupported gpu architecture 'compute_120'",
+        ("toolkit-too-old-for-arch", "let CUDA_PATH name it", "export"),
+    ),
     "a symbol that MKL dropped": (
         "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
         ("library-mismatch", "mkl<2024.1", "LD_LIBRARY_PATH"),

@@ -234,9 +234,9 @@ def test_ten_megabytes_are_searched_by_windows_not_by_the_whole(matrix, monkeypa
         def __init__(self, pattern):
             self.pattern = compiled(pattern)
 
-        def search(self, text, start, end):
+        def finditer(self, text, start, end):
             seen.append(end - start)
-            return self.pattern.search(text, start, end)
+            return self.pattern.finditer(text, start, end)
 
     monkeypatch.setattr(signals, "_compiled", Spy)
     recognise("worker: cuda driver library torch docker GPU memory not found\n" * 160_000, matrix)

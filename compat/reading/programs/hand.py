@@ -282,7 +282,7 @@ _FRAMEWORKS: Final = {
 
 LABELS: Final[Mapping[str, values.Reader]] = {
     **_labels(
-        _os, "os", "os platform and distribution", "operating system", "os/platform",
+        _os, "os", "os platform and distribution", "operating system", "operating systems", "os/platform",
         "system",
         "platform",
         "distribution", "linux distribution", "host os", "系统环境", "操作系统", "系统", "运行系统",
