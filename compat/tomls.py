@@ -6,6 +6,8 @@ import re
 import sys
 from typing import Any, Final
 
+from compat.errors import InputError
+
 DEEPEST: Final = 64  # parts of a dotted key; documents that people write have five
 _PART: Final = re.compile(r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*""")
 
@@ -24,6 +26,18 @@ def loads(text: str) -> dict[str, Any]:
     _demand_shallow(text)
     found: dict[str, Any] = tomllib.loads(text)
     return found
+
+
+def parsed(text: str, where: str, fault: str = "not valid TOML") -> dict[str, Any]:
+    """The same, for a file that somebody named.
+
+    Raises:
+        InputError: with the parser's own words, if it is none.
+    """
+    try:
+        return loads(text)
+    except (RecursionError, ValueError) as error:  # ValueError: bad TOML, or a number with thousands of digits
+        raise InputError(f"{fault}: {error}", where=where) from None
 
 
 def _demand_shallow(text: str) -> None:

@@ -26,14 +26,16 @@ from typing import TYPE_CHECKING, Final
 
 from packaging.specifiers import SpecifierSet
 
-from compat import sources
+from compat import sources, versions
 from compat.errors import InputError, InputErrors
 from compat.joints import kernels
-from compat.joints.build import part
+from compat.joints.base import starts
+from compat.joints.build import fixes_minor, part, split_runtime
 from compat.joints.packages import disputes
 from compat.joints.platform import is_at
 from compat.joints.verdict import Clash
 from compat.lint import lint
+from compat.matrix.products import find_gpu
 from compat.resolve import resolve
 from compat.rules import judge
 from compat.versions import Environment
@@ -214,37 +216,13 @@ def ask(one: Question, tally: Tally) -> bool:
 
 
 EXTRAS = "which extras were asked for is not recorded on a machine: with others, resolve says what the doctor says"
-JAXLIB = "doctor and lint take jaxlib for the jax of its release, of which resolve says what they say"
-IMAGE = "resolve also plans the image that brings CUDA; doctor and lint judge a machine that has it"
 
 
 def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
     """Why the three were not asked the same, where that explains all of the difference; else empty."""
     doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
-    if resolve == lint and any(_said_with(each, doctor) for each in _other_extras(one)):
-        return EXTRAS
-    if resolve == "fits" and doctor == lint and any(_is_of_jax(build, one) for build in one.builds):
-        return JAXLIB
-    return IMAGE if doctor == lint == "fits" and _lacks_image(one, answers["resolve"]) else ""
-
-
-def _lacks_image(one: Question, answer: Verdict) -> bool:
-    """Whether a plan fails only because no image brings the CUDA that a build takes from it."""
-    return any(build.system for build in one.builds) and "from the image, and" in answer.said
-
-
-def _is_of_jax(build: Build, one: Question) -> bool:
-    """Whether a build is jaxlib, and resolve refuses the jax of its release on this machine."""
-    asked = [f"jax=={build.version}"] if build.package == "jaxlib" else []
-    try:
-        return bool(asked) and resolve(asked, one.host(), MATRIX).status == "conflict"
-    except (InputError, InputErrors):
-        return False
-
-
-def _said_with(one: Question, word: str) -> bool:
-    answer = resolved(one)
-    return answer.word == word or (word == "fits" and _lacks_image(one, answer))
+    others = _other_extras(one) if resolve == lint else ()
+    return EXTRAS if any(resolved(each).word == doctor for each in others) else ""
 
 
 def _other_extras(one: Question) -> Iterator[Question]:
@@ -273,6 +251,24 @@ def _is_about_gpus(one: Question) -> bool:
     return False
 
 
+def _is_about_image(one: Question, build: Build) -> bool:
+    """Whether no image that holds what a build takes from it starts with the driver: base image x driver is a joint."""
+    machine = dict(one.machine)
+    platform, driver, cards = machine["platform"], machine.get("driver"), machine.get("gpus") or ()
+    if not (build.system and driver and cards) or platform not in {"linux", "wsl2"}:
+        return False
+    kind, number = split_runtime(build.runtime)
+    wanted = build.runtime if fixes_minor(build) else f"{kind}{number.partition('.')[0]}"
+    images = [
+        row for row in MATRIX.select("images", repository="nvidia/cuda") if f"{row.runtime}.".startswith(f"{wanted}.")
+    ]
+    images = [row for row in images if row.status != "gone" and versions.at_least(row.cuda or "0", number)]
+    brands = {row.brand for row in find_gpu(MATRIX, cards[0]["name"])}
+    brand = brands.pop() if len(brands) == 1 else ""
+    asked = (driver, brand, cards[0]["target"], platform == "wsl2")
+    return all(isinstance(starts(MATRIX, row.require, *asked), Clash) for row in images)
+
+
 def _fair(one: Question) -> Question | None:
     """The question, if all but the joint asked about fits: the machine without its facts, or each pin by itself.
 
@@ -284,7 +280,7 @@ def _fair(one: Question) -> Question | None:
     builds = list(one.builds)
     for build in one.builds:
         plan = resolve([pin_of(build)], one.host(*facts), MATRIX).plan
-        if plan is None:
+        if plan is None or _is_about_image(one, build):
             return None
         missing = [brought for brought in plan.builds if brought.name not in {each.package for each in builds}]
         for brought in missing:

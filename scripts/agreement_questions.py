@@ -64,6 +64,7 @@ JOINTS: Final = {
         "ptx-jit-too-new-for-driver driver-gpu-unsupported-by-branch",
     ),
     "amdgpu": _joint("amdgpu", "", "rocm-version-mismatch rocm-no-driver"),
+    "board": _joint("l4t", "driver-too-old-for-runtime jetson-jetpack-mismatch"),
     "kernels": _joint(
         "gpus",
         "arch-too-new-for-build arch-too-old-for-build rocm-gfx-unsupported extension-arch-missing",
@@ -249,12 +250,29 @@ def question(joint: str, dice: random.Random) -> Question | None:
     kind = {"amdgpu": "rocm", "driver": "cuda", "kernels": dice.choice(("cuda", "cuda", "rocm"))}.get(joint, "")
     rows = [row for row in told_apart(dice.choice(_tables())) if row.runtime.startswith(kind)]
     rows = [row for row in rows if row.cpu] if joint == "processor" else rows
+    rows = list(_for_boards()) if joint == "board" else rows
     if not rows:
         return None
     build = dice.choice(rows)
     machine = _sound(build, dice)
+    if joint == "board":
+        card = {"name": "a board's GPU", "vendor": "nvidia", "target": dice.choice(build.kernels), "integrated": True}
+        machine = {name: value for name, value in machine.items() if name not in _NO_DRIVER} | {"gpus": (card,)}
     changed = _CHANGES[joint](machine, dice)
     return Question(joint, (build,), tuple(sorted({**machine, **changed}.items()))) if changed else None
+
+
+@cache
+def _for_boards() -> tuple[Build, ...]:
+    """Builds whose code is for Jetson boards alone."""
+    boards = MATRIX.families.integrated
+    return tuple(
+        row for name in _tables() for row in told_apart(name) if row.kernels and boards.issuperset(row.kernels)
+    )
+
+
+def _board(_: dict[str, Any], dice: random.Random) -> dict[str, Any]:
+    return {"l4t": dice.choice([row.l4t for row in MATRIX.table("jetpack") if not row.sbsa])}
 
 
 def _driver(machine: dict[str, Any], dice: random.Random) -> dict[str, Any]:
@@ -317,6 +335,7 @@ _NO_DRIVER: Final = {"driver": None, "driver_cuda": None, "modules": ()}
 _CHANGES: Final = {
     "driver": _driver,
     "amdgpu": _amdgpu,
+    "board": _board,
     "kernels": _card,
     "python": _python,
     "glibc": _glibc,

@@ -133,7 +133,7 @@ def document_of(text: str, name: str, *, lists: bool = False) -> Any:
     """The same from the text of the file called ``name``."""
     start = text.lstrip()[:2]
     is_json = start[:1] == "{" or (lists and start[:1] == "[" and (start[1:].isspace() or start[1:] == "{"))
-    document = _json(text, shown(name)) if is_json else _toml(text, shown(name))
+    document = _json(text, shown(name)) if is_json else tomls.parsed(text, shown(name), "neither JSON nor valid TOML")
     if not isinstance(document, dict) and not (lists and isinstance(document, list)):
         raise InputError("is not a JSON object", where=shown(name), expected="{...}")
     return document
@@ -153,18 +153,6 @@ def _json(text: str, name: str) -> Any:
         raise InputError("not usable JSON: nested too deep", where=name) from None
     except ValueError:  # the interpreter's bound on digits, told in its own terms
         raise InputError("not usable JSON: a number has thousands of digits", where=name) from None
-
-
-def _toml(text: str, name: str) -> Any:
-    """A document in TOML.
-
-    Raises:
-        InputError: with the parser's own words, which name the line.
-    """
-    try:
-        return tomls.loads(text)
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"neither JSON nor valid TOML: {error}", where=name) from None
 
 
 # The folder takes no new file, or another file system's file is mounted there: a container's /dev/termination-log.

@@ -19,27 +19,26 @@ if TYPE_CHECKING:
 
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _VERSION: Final = r"[0-9A-Za-z.!+_-]{1,99}"
+_MINOR: Final = r"[0-9]\.[0-9]{1,2}t?"
 # a requirement of the shapes that the resolver writes, PEP 508 without address and marker
 _WANTED: Final = rf"{_NAME}(\[[A-Za-z0-9._,-]{{1,99}}\])?([<>=!~]{{1,3}}[0-9A-Za-z.!+_*-]{{1,99}}(,|$))*"
-# What the values of a stored plan look like, by key.
+# What the values of a stored plan look like, by key; what may be empty has an empty choice.
 _SOUND: Final = {
-    "plan.runtime": (r"[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
-    "plan.python": (r"[0-9]\.[0-9]{1,2}t?", "a minor version such as 3.11"),
-    "plan.arch": (r"[a-z0-9_]{2,20}", "x86_64 or aarch64"),
-    "plan.builds.name": (_NAME, "the name of a package"),
-    "plan.builds.version": (_VERSION, "a version"),
-    "plan.builds.runtime": (r"[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
-    "plan.builds.index": (r"https?://[A-Za-z0-9._~:/@%+-]{1,300}", "an http address"),
-    "plan.builds.extras": (_NAME, "names of extras"),
-    "plan.builds.module": (r"[A-Za-z_][A-Za-z0-9_.]{0,99}", "a module"),
-    "plan.builds.pins": (_WANTED, "requirements"),
-    "plan.constraints": (_WANTED, "requirements"),
-    "plan.asked": (_WANTED, "requirements"),
-    "plan.unjudged": (_WANTED, "requirements"),
-    "plan.system": (r"[a-z]{2,20}[0-9.]{0,12}", "libraries such as cuda11.8"),
-    "plan.base_image.python_from": (r"image|distribution|uv", "image, distribution or uv"),
-    "plan.driver.package": (r"cuda-compat-[0-9]{1,3}-[0-9]{1,3}", "a package such as cuda-compat-12-8"),
-    "plan.matrix": (r"[A-Za-z0-9:._-]{1,200}", "a digest"),
+    "runtime": (r"[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
+    "python": (_MINOR, "a minor version such as 3.11"),
+    "base_image.python": (rf"|{_MINOR}", "a minor version such as 3.11"),
+    **dict.fromkeys(("arch", "also"), (r"[a-z0-9_]{2,20}", "x86_64 or aarch64")),
+    "builds.name": (_NAME, "the name of a package"),
+    "builds.version": (_VERSION, "a version"),
+    "builds.runtime": (r"|[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
+    "builds.index": (r"|https?://[A-Za-z0-9._~:/@%+-]{1,300}", "an http address"),
+    "builds.extras": (_NAME, "names of extras"),
+    "builds.module": (r"|[A-Za-z_][A-Za-z0-9_.]{0,99}", "a module"),
+    **dict.fromkeys(("builds.pins", "constraints", "asked", "unjudged"), (_WANTED, "requirements")),
+    "system": (r"[a-z]{2,20}[0-9.]{0,12}", "libraries such as cuda11.8"),
+    "base_image.python_from": (r"image|distribution|uv", "image, distribution or uv"),
+    "driver.package": (r"|cuda-compat-[0-9]{1,3}-[0-9]{1,3}", "a package such as cuda-compat-12-8"),
+    "matrix": (r"|[A-Za-z0-9:._-]{1,200}", "a digest"),
 }
 
 
@@ -88,33 +87,22 @@ def _demand_sound(plan: Plan, where: str) -> None:
     Raises:
         InputErrors: naming each key.
     """
-    base, builds = plan.base_image, plan.builds
-    found = {
-        "plan.runtime": (plan.runtime,),
-        "plan.python": (plan.python, *((base.python,) if base and base.python else ())),
-        "plan.arch": plan.archs,
-        "plan.builds.name": tuple(build.name for build in builds),
-        "plan.builds.version": tuple(build.version for build in builds),
-        "plan.builds.runtime": tuple(build.runtime for build in builds if build.runtime),
-        "plan.builds.index": tuple(build.index for build in builds if build.index),
-        "plan.builds.extras": tuple(extra for build in builds for extra in build.extras),
-        "plan.builds.module": tuple(build.module for build in builds if build.module),
-        "plan.builds.pins": tuple(pin for build in builds for pin in build.pins),
-        "plan.constraints": plan.constraints,
-        "plan.asked": plan.asked,
-        "plan.unjudged": plan.unjudged,
-        "plan.system": plan.system,
-        "plan.base_image.python_from": (base.python_from,) if base else (),
-        "plan.driver.package": (plan.driver.package,) if plan.driver.package else (),
-        "plan.matrix": (plan.matrix,) if plan.matrix else (),
-    }
     faults = [
-        InputError(f"{key} is {value[:60]!r}", where=where, expected=expected)
+        InputError(f"plan.{key} is {value[:60]!r}", where=where, expected=expected)
         for key, (pattern, expected) in _SOUND.items()
-        for value in found[key]
+        for value in _texts(plan, key)
         if not re.fullmatch(pattern, value, re.ASCII)
     ]
-    if not builds:
+    if not plan.builds:
         faults.append(InputError("plan.builds is empty", where=where, expected="what to install"))
     if faults:
         raise InputErrors(faults)
+
+
+def _texts(plan: Plan, key: str) -> list[str]:
+    """The texts that stand under a key of a plan, of all items of its lists; none within what it lacks."""
+    found: list[Any] = [plan]
+    for name in key.split("."):
+        held = [getattr(one, name) for one in found if one is not None]
+        found = [item for one in held for item in (one if isinstance(one, tuple) else (one,))]
+    return found

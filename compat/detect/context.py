@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
+from compat.detect.machine import once
 from compat.facts import Fact, Reading, Unknown
 
 if TYPE_CHECKING:
@@ -60,13 +61,12 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     return {"container": Fact(kind, source), "image": hidden, "image_env": told, "scheduler": _scheduler(machine)}
 
 
+@once
 def container_kind(machine: Machine) -> tuple[str, str] | None:
-    """The kind of container we run in and what told it, or ``None`` outside one."""
-    return machine.once("container", lambda: _kind(machine))
+    """The kind of container we run in and what told it, or ``None`` outside one.
 
-
-def _kind(machine: Machine) -> tuple[str, str] | None:
-    """By the engines' own marks, then by process 1's control group, then by systemd's word."""
+    It is told by the engines' own marks, then by process 1's control group, then by systemd's word.
+    """
     leftover = _is_own_kernel(machine)
     for kind, variable, path in _MARKS:
         if variable and variable in machine.env:

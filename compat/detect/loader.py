@@ -14,6 +14,7 @@ import re
 import struct
 from typing import TYPE_CHECKING, Final
 
+from compat.detect.machine import once
 from compat.lazy import pattern
 
 if TYPE_CHECKING:
@@ -63,13 +64,9 @@ def compat_libcuda(machine: Machine) -> str:
     return machine.real(path) if "/compat" in machine.real(path) else ""
 
 
+@once
 def cache(machine: Machine) -> dict[str, list[str]]:
     """Soname -> paths of the loader's cache, in its order; empty where there is none (musl, slim images)."""
-    return machine.once("ldcache", lambda: _cache(machine))
-
-
-def _cache(machine: Machine) -> dict[str, list[str]]:
-    """Read the cache file once."""
     found: dict[str, list[str]] = {}
     for soname, path in entries(machine.data(CACHE, _CACHE_LIMIT), machine.system.machine):
         found.setdefault(soname, []).append(path)

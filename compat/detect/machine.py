@@ -163,3 +163,12 @@ class Machine:
 def reason(error: OSError) -> str:
     """The system's words for a failure, without its path."""
     return error.strerror or type(error).__name__
+
+
+def once(answer: Callable[[Machine], T]) -> Callable[[Machine], T]:
+    """A question about a machine that is answered once, however many detectors ask (:meth:`Machine.once`)."""
+
+    def asked(machine: Machine) -> T:
+        return machine.once(f"{answer.__module__}.{answer.__name__}", lambda: answer(machine))
+
+    return asked

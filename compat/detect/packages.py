@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import ANYWHERE
 from compat.detect.interpreter import Environment, choose
+from compat.detect.machine import once
 from compat.detect.system import architecture
 from compat.facts import Fact, Reading, Unknown
 from compat.lazy import dataclass, pattern
@@ -89,18 +90,15 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     }
 
 
+@once
 def environment(machine: Machine) -> Environment:
-    """The environment in question, chosen once."""
-    return machine.once("environment", lambda: choose(machine))
+    """The environment in question."""
+    return choose(machine)
 
 
+@once
 def installed(machine: Machine) -> Installed:
-    """Its distributions, read once; the first copy on the import path is the one that counts."""
-    return machine.once("installed", lambda: _installed(machine))
-
-
-def _installed(machine: Machine) -> Installed:
-    """Walk the package folders in import order: the first copy of a name is the one that is imported."""
+    """Its distributions; the first copy of a name on the import path is the one that is imported."""
     found = Installed()
     every: dict[str, list[str]] = {}
     # PYTHONPATH, then the environment's own folders, then the person's (site.py's order, user before system)

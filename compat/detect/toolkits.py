@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.detect.base import LINUX
+from compat.detect.machine import once
 from compat.facts import Fact, Reading, Unknown
 from compat.lazy import pattern
 
@@ -43,13 +44,9 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     return {"cuda_toolkits": Fact(found, SOUGHT), "cuda_toolkit": _first(machine)}
 
 
+@once
 def cuda_folders(machine: Machine) -> tuple[str, ...]:
-    """Folders that may hold a toolkit, those that the environment names first."""
-    return machine.once("cuda folders", lambda: _folders(machine))
-
-
-def _folders(machine: Machine) -> tuple[str, ...]:
-    """Candidates by environment, by nvcc on PATH, by the usual places; each real folder once."""
+    """Folders that may hold a toolkit: by environment, by nvcc on PATH, by the usual places; each real folder once."""
     named = [machine.env[name].rstrip("/") for name in _VARIABLES if machine.env.get(name, "").startswith("/")]
     held = [f"{parent}/{name}" for parent in _PARENTS for name in machine.names(parent) if _FOLDER.fullmatch(name)]
     # Debian's own package has its nvcc in /usr/bin: that folder is no toolkit

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.libraries as libraries
 import compat.lint.origins as origins
 from compat import versions
+from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request, seen
 from compat.sources.values import PROJECT
 
@@ -73,7 +75,7 @@ def half_installed(scene: Scene) -> Iterator[Finding]:
                 f"jaxlib {item.request.exact} holds no GPU code; jax-rocm*-plugin and jax-rocm*-pjrt are not installed."
             )
             yield of_request("accidental-cpu-wheel", item, scene, detail, confidence="likely")
-        if scene.rocm and not versions.same_series(place.variant, scene.rocm):
+        if isinstance(libraries.rocm(item.request.name, place.variant, scene.rocm), Clash):
             detail = f"{item.request.name} is of ROCm {place.variant}; the image has {scene.rocm}."
             yield finding("base-runtime-mismatch", scene, item.request.line, detail, severity="warning")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import Build, Row
+    from compat.matrix.rows import Build, CudaRelease, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +100,18 @@ def list_table(matrix: Matrix, subject: str) -> Table:
     return _SUBJECTS[subject].make(matrix)
 
 
-def _of(name: str, title: str, columns: str) -> Subject:
-    """A listing of one table; ``columns`` are fields, each with a heading where its own name would not do."""
+def _of(name: str, title: str, columns: str, **made: Callable[[Any], str]) -> Subject:
+    """A listing of one table; ``columns`` are fields, each with a heading where its own name would not do.
+
+    ``made`` has what makes a cell of a row, for columns that show no field as it is.
+    """
     pairs = [tuple(column.split(": ")) for column in columns.split(", ")]
 
+    def shown(row: Row, field: str) -> str:
+        return made[field](row) if field in made else cell(getattr(row, field))
+
     def make(matrix: Matrix) -> Table:
-        lines = [line(row, *(cell(getattr(row, pair[-1])) for pair in pairs)) for row in matrix.table(name)]
+        lines = [line(row, *(shown(row, pair[-1]) for pair in pairs)) for row in matrix.table(name)]
         return table(matrix, title, (pair[0] for pair in pairs), lines)
 
     return Subject(title, make)
@@ -157,23 +163,9 @@ def _order(version: str) -> tuple[bool, Any]:
     return (known is not None, known or version)
 
 
-def _cuda(matrix: Matrix) -> Table:
-    """CUDA releases with their drivers and targets."""
-    columns = ("cuda", "date", "driver (Linux)", "driver (Windows)", "runs from (Linux)", "gcc", "targets")
-    lines = [
-        line(
-            row,
-            row.cuda + (" (driver value only)" if not row.toolkit else " (preview)" if row.preview else ""),
-            row.date,
-            row.driver_linux,
-            row.driver_windows,
-            row.family_linux,
-            row.gcc,
-            span(row.targets),
-        )
-        for row in sorted(matrix.table("cuda"), key=lambda row: versions.release(row.cuda))
-    ]
-    return table(matrix, "CUDA releases", columns, lines)
+def _cuda_release(row: CudaRelease) -> str:
+    """A CUDA release, and whether it is one that can be installed."""
+    return row.cuda + (" (driver value only)" if not row.toolkit else " (preview)" if row.preview else "")
 
 
 def span(targets: Sequence[str]) -> str:
@@ -182,25 +174,18 @@ def span(targets: Sequence[str]) -> str:
     return " ".join(plain_ones) if len(plain_ones) <= 4 else f"{plain_ones[0]} ... {plain_ones[-1]}"
 
 
-def _images(matrix: Matrix) -> Table:
-    """All images, one line per family of tags."""
-    columns = ("image", "flavours", "runtime", "cuDNN", "system", "arch", "status")
-    lines = [
-        line(
-            row,
-            f"{row.repository}:{row.tag}",
-            *map(cell, (row.flavours, row.runtime, row.cudnn, row.os, row.arch, row.status)),
-        )
-        for row in matrix.table("images")
-    ]
-    return table(matrix, "Base and framework images", columns, lines)
-
-
 _SUBJECTS: Final[dict[str, Subject]] = {
     "frameworks": _packages("framework", "Frameworks"),
     "companions": _packages("companion", "Companions of frameworks"),
     "libraries": _packages("library", "Libraries"),
-    "cuda": Subject("CUDA releases", _cuda),
+    "cuda": _of(
+        "cuda",
+        "CUDA releases",
+        "cuda, date, driver (Linux): driver_linux, driver (Windows): driver_windows, "
+        "runs from (Linux): family_linux, gcc, targets",
+        cuda=_cuda_release,
+        targets=lambda row: span(row.targets),
+    ),
     "drivers": _of(
         "drivers",
         "NVIDIA driver branches",
@@ -233,7 +218,12 @@ _SUBJECTS: Final[dict[str, Subject]] = {
         "format, package, versions, capability from: first_cc, AMD: gfx, weights alone: weights, options",
     ),
     "caches": _of("caches", "What models keep of a sequence", "rule, models, per token: token, state, every"),
-    "images": Subject("Base and framework images", _images),
+    "images": _of(
+        "images",
+        "Base and framework images",
+        "image, flavours, runtime, cuDNN: cudnn, system: os, arch, status",
+        image=lambda row: f"{row.repository}:{row.tag}",
+    ),
     "systems": _of(
         "systems",
         "Operating systems",

@@ -12,8 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from packaging.version import InvalidVersion, Version
-
+from compat import versions
 from compat.errors import InputError
 from compat.matrix.diff import Change
 
@@ -50,15 +49,8 @@ def _releases(path: Path) -> dict[str, Release]:
     except (ValueError, RecursionError) as error:
         raise InputError(str(error)[:200], where=str(path), expected="a document of scripts/refresh.py") from error
     found = _table(_table(body).get("releases"))
-    return {version: _table(found[version]) for version in sorted(filter(_is_version, found), key=Version)}
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except (InvalidVersion, ValueError):  # the second: a number too long to be one
-        return False
-    return True
+    known = [version for version in found if "+" not in version and versions.public(version) is not None]
+    return {version: _table(found[version]) for version in reversed(versions.newest_first(known))}
 
 
 def _package(old: dict[str, Release], new: dict[str, Release]) -> Iterator[tuple[str, str]]:

@@ -51,14 +51,12 @@ def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
     if target := _target(matrix, wanted):
         return tuple(matrix.select("gpus", target=target))
     numbers = _NUMBER.findall(" ".join(_words(wanted)))
-    likely = matrix.likely("gpus", lambda row: _has(row, numbers))  # making all rows would cost more than the search
+
+    def has_all(row: Raw) -> bool:  # making all rows would cost more than the search
+        return all(number in f"{row['name']};{row.get('aliases', '')}" for number in numbers)
+
+    likely = matrix.likely("gpus", has_all)
     return _named(likely, wanted) or _named(matrix.table("gpus"), wanted)
-
-
-def _has(row: Raw, numbers: list[str]) -> bool:
-    """Whether the names of a raw row have all these numbers."""
-    names = f"{row['name']};{row.get('aliases', '')}"
-    return all(number in names for number in numbers)
 
 
 def _named(products: tuple[Product, ...], wanted: str) -> tuple[Product, ...]:

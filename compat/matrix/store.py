@@ -61,10 +61,7 @@ def parse_toml(text: str, where: str) -> Raw:
     Raises:
         InputError: naming file and place, if it is not TOML.
     """
-    try:
-        document = tomls.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number with thousands of digits
-        raise InputError(f"not valid TOML: {error}", where=where) from None
+    document = tomls.parsed(text, where)
     for tables in (document, document.get("builds")):
         if isinstance(tables, dict):
             tables.update({name: _each(rows) for name, rows in tables.items() if isinstance(rows, list)})

@@ -180,7 +180,7 @@ class Scale:
         windows = self.is_windows(place)
         if by_driver and not driver.compiles(self._matrix, option.number, machine.version, windows):
             return either((device.bit,), (machine.bit,)), PTX
-        return self._served(device, place), level
+        return self.unserved(device, place), level
 
     def runs(self, option: Option, device: Device) -> Verdict:
         """Whether a device runs a build's code; a framework's unknown code counts as none where that is asked for."""
@@ -189,8 +189,8 @@ class Scale:
             return Clash(found.why, found.rows)
         return found
 
-    def _served(self, device: Device, place: str) -> Alternatives:
-        """Whether the driver knows the device at all: new enough for its first toolkit, not past its last branch."""
+    def unserved(self, device: Device, place: str) -> Alternatives:
+        """What is violated where the driver is none that serves the device, as their joint says; fits otherwise."""
         machine = self._target.machines[device.machine]
         if not machine.number or device.vendor != "nvidia":
             return FITS

@@ -201,7 +201,8 @@ class Images:
                 self._is_early(python),
                 *_os_rank(row.os, python),
                 row.how == "inferred",
-                _newest_first(row.cuda or row.rocm or "0"),
+                # the newer first; padded, since 11.2.0 is read as 11.2 and 11.2.2 is newer than it
+                tuple(-part for part in (*versions.release(row.cuda or row.rocm or "0"), 0, 0, 0)[:4]),
                 reference,
             )
             yield rank, Stand(python, image, row, rank)
@@ -356,11 +357,6 @@ def _carries_glibc(system: System | None, floor: str) -> bool:
     if not floor or system is None:
         return True
     return not has_musl(system) and (not system.glibc or versions.at_least(system.glibc, floor))
-
-
-def _newest_first(number: str) -> tuple[int, ...]:
-    """A key that puts newer releases first; padded, since 11.2.0 is read as 11.2 and 11.2.2 is newer than it."""
-    return tuple(-part for part in (*versions.release(number), 0, 0, 0)[:4])
 
 
 def _os_rank(os: str, python: str) -> tuple[object, ...]:

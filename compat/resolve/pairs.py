@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from compat.installation import by_installation
 from compat.joints import packages
 from compat.joints.packages import Objection
+from compat.joints.python import in_order
 from compat.resolve.options import ANY_PYTHON
 from compat.versions import both, is_void
 
@@ -87,7 +88,8 @@ class Pairs:
         if not self.goes(left, right):
             yield Objection("runtime", "runtime", left.runtime, right.runtime)
         if not left.pythons & right.pythons:
-            yield Objection("python", "python", _spoken(left, self._known), _spoken(right, self._known))
+            ours, theirs = (", ".join(in_order(self._known.pythons.of(one.pythons))) for one in (left, right))
+            yield Objection("python", "python", ours, theirs)
         yield from (one for one in packages.objections(left, right) if self._bits(one))
 
     def _bits(self, objection: Objection) -> int:
@@ -96,11 +98,6 @@ class Pairs:
         for part, line in objection.asked:
             bits &= self._known.pythons.applying(line, self._place, part.build.extras)
         return bits
-
-
-def _spoken(option: Option, known: Knowledge) -> str:
-    """A build's Pythons, oldest first, as messages list them."""
-    return ", ".join(reversed(known.pythons.of(option.pythons)))
 
 
 def demands(

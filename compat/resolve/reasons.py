@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.joints import kernels, libc, processor
+from compat.joints import driver, kernels, libc, processor
 from compat.joints.build import is_unseen, split_runtime
 from compat.joints.driver import amdgpu_floor
 from compat.joints.python import in_order
@@ -151,14 +151,25 @@ def _amdgpu(clash: Clash) -> Iterator[Member]:
         yield clash.row(text, *([row] if row else []))
 
 
+def _l4t(clash: Clash) -> Iterator[Member]:
+    """The CUDA that a board's system brings, and the builds for boards, each made for another one."""
+    for machine in (one for one in clash.search.target.machines if one.l4t_bit == clash.soft.bit):
+        numbers = {one.option.number: one for one in reversed(clash.builds) if one.option.on_board}
+        found = [clash_of(driver.board(clash.search.known.matrix, number, machine.l4t)) for number in numbers]
+        if found and found[0]:
+            made = " or ".join(sorted(numbers, key=versions.release))
+            text = f"{found[0].why}, and {clash.name} for boards is built for CUDA {made}"
+            yield clash.row(text, *(one.option.build for one in numbers.values()), *found[0].rows, by="runtime")
+
+
 def _gpu(clash: Clash) -> Iterator[Member]:
     """What excludes a device: its driver does not know it (any more), or no build has code for it."""
     search = clash.search
     device = next(device for device in search.target.devices if device.bit == clash.soft.bit)
     first, _ = search.scale.driver_span(device, clash.place)
-    driver = search.target.machines[device.machine].number
+    number = search.target.machines[device.machine].number
     row = search.known.matrix.capability(device.target) if device.target.startswith("sm_") else None
-    if row and driver and first and driver < versions.release(first):
+    if row and number and first and number < versions.release(first):
         yield clash.row(f"{device.label} is known to drivers from {first} on", row)
     if row and (last := search.scale.past_branch(device, clash.place)):
         yield clash.row(f"{device.label} is served by drivers up to branch R{last}", row)
@@ -298,6 +309,7 @@ def _os(clash: Clash) -> Iterator[Member]:
 _TELLERS: Final[dict[str, Callable[[Clash], Iterator[Member]]]] = {
     "driver": _driver,
     "amdgpu": _amdgpu,
+    "l4t": _l4t,
     "gpu": _gpu,
     "python": _python,
     "glibc": _glibc,

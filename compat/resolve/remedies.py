@@ -58,6 +58,7 @@ _NEARNESS: Final = {
     "libc": 4,
     "driver": 5,
     "amdgpu": 5,
+    "l4t": 5,
     "gpu": 6,
     "arch": 7,
     "platform": 8,

@@ -53,8 +53,8 @@ def change(search: Search, soft: Soft, plan: Plan) -> NewValue | None:
     match subject(soft):
         case "wish":
             return _wish(search, soft, plan)
-        case "driver":
-            return _driver(search, soft, plan)
+        case "driver" | "l4t" as name:
+            return _driver(search, soft, plan) if name == "driver" else _jetpack(search, plan)
         case "amdgpu":
             floor = amdgpu_floor(search.known.matrix, runtime.removeprefix("rocm"))
             known = floor and runtime.startswith("rocm")
@@ -64,6 +64,15 @@ def change(search: Search, soft: Soft, plan: Plan) -> NewValue | None:
         case "os" | "glibc" | "libc" as name:
             return _image(name, image) if image else None
     return _plain(soft, plan)
+
+
+def _jetpack(search: Search, plan: Plan) -> NewValue | None:
+    """The newest JetPack for the target's boards whose CUDA is the plan's."""
+    boards = {target.capability for device in search.target.devices if (target := sm(device.target))}
+    rows = [row for row in search.known.matrix.table("jetpack") if f"cuda{row.cuda}" == plan.runtime]
+    row = next((one for one in reversed(rows) if not one.preview and boards <= {*one.capabilities}), None)
+    text = f"install JetPack {row.jetpack} (L4T {row.l4t}), whose CUDA is {row.cuda}" if row else ""
+    return NewValue(text, "l4t", row.l4t) if row else None
 
 
 def _plain(soft: Soft, plan: Plan) -> NewValue:
@@ -237,6 +246,8 @@ def _undriven(machine: Machine, bits: int) -> Machine:
     """A machine of which those drivers that are in ``bits`` are not known; what GPUs it has is."""
     if machine.bit & bits:
         machine = replace(machine, driver="", number=(), bit=0)
+    if machine.l4t_bit & bits:
+        machine = replace(machine, l4t="", l4t_bit=0)
     return replace(machine, amdgpu=(), amdgpu_bit=0) if machine.amdgpu_bit & bits else machine
 
 

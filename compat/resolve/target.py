@@ -290,8 +290,11 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     wanted = text.strip()
     number = sm(spelled(wanted))
     if number is not None:
-        _demand_capability(matrix, f"sm_{number.major}{number.minor}")
-        return Gpu(name=f"sm_{number.major}{number.minor}", vendor="nvidia", target=f"sm_{number.major}{number.minor}")
+        target, known = f"sm_{number.major}{number.minor}", matrix.table("capabilities")
+        if known and matrix.capability(target) is None:  # nearest plans for what nobody knows would be nonsense
+            expected = ", ".join(f"sm_{row.cc.replace('.', '')}" for row in known)
+            raise InputError(f"unknown GPU {target!r}", where="--gpu", expected=f"one of {expected}")
+        return Gpu(name=target, vendor="nvidia", target=target)
     if is_gfx(wanted.lower()):
         return Gpu(name=wanted.lower(), vendor="amd", target=wanted.lower())
     rows = find_gpu(matrix, wanted)
@@ -317,15 +320,3 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     return Gpu(
         name=row.name, vendor=row.vendor or vendor_of(row.target), target=row.target, pci=row.pci[0] if row.pci else ""
     )
-
-
-def _demand_capability(matrix: Matrix, target: str) -> None:
-    """Refuse a target that no row of the matrix knows: nearest plans for it would be nonsense.
-
-    Raises:
-        InputError: with the targets that exist.
-    """
-    rows = matrix.table("capabilities")
-    if rows and matrix.capability(target) is None:
-        known = ", ".join(f"sm_{row.cc.replace('.', '')}" for row in rows)
-        raise InputError(f"unknown GPU {target!r}", where="--gpu", expected=f"one of {known}")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from compat.joints.packages import Objection
     from compat.resolve.build_fit import Weighed
-    from compat.resolve.devices import Device
     from compat.resolve.options import Option
     from compat.resolve.request import Variable
     from compat.resolve.search import Search
@@ -275,6 +274,7 @@ _FIELDS: Final = {
     "gpu": ("kernels",),
     "driver": ("runtime", "driver"),
     "amdgpu": ("runtime",),
+    "l4t": ("runtime",),
     "no-gpu": ("runtime",),
     "runtime": ("runtime",),
     "python": ("python",),
@@ -291,7 +291,7 @@ def _is_open(search: Search, softs: Iterable[Soft], packages: Iterable[Variable]
     """Whether some build of a core's packages, at a place, might do without breaking it, were it known better."""
     facts = [soft for soft in softs if soft.kind != "wish"]
     if any(
-        _is_unserved(search, device, place)
+        search.scale.unserved(device, place) != FITS
         for device in search.target.devices
         for soft in facts
         if device.bit == soft.bit
@@ -304,13 +304,6 @@ def _is_open(search: Search, softs: Iterable[Soft], packages: Iterable[Variable]
         for weighed in search.domain(variable, place)
         if weighed.option.build.how == "inferred" or weighed.option.build.inferred
     )
-
-
-def _is_unserved(search: Search, device: Device, place: str) -> bool:
-    """Whether a device is none of those that its driver serves: no build changes that."""
-    driver = search.target.machines[device.machine].number
-    first, _ = search.scale.driver_span(device, place)
-    return bool(driver and first and driver < versions.release(first)) or bool(search.scale.past_branch(device, place))
 
 
 def _is_out(search: Search, weighed: Weighed, facts: list[Soft], wishes: int) -> bool:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat import versions
-from compat.joints import toolkit
-from compat.joints.verdict import Clash, Fits
+from compat.joints import driver, toolkit
+from compat.joints.verdict import Clash, Fits, Verdict
 from compat.matrix.drivers import FORWARD_SEGMENTS, driver_cuda
 from compat.matrix.products import find_gpu
+from compat.matrix.rows import Jetpack
 from compat.targets import sm
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix, rows
     from compat.matrix.drivers import Platform
+    from compat.rules.stack import Installed
 
 
 def is_version(text: str | None) -> bool:
@@ -56,6 +58,18 @@ def knows(matrix: Matrix, cuda: str, target: str) -> str:
     if isinstance(found, Clash):
         return "too new" if found.wants.startswith(">") else "too old"
     return "known" if isinstance(found, Fits) else ""
+
+
+def of_board(matrix: Matrix, host: Host, item: Installed) -> Verdict | None:
+    """Whether a build for Jetson boards was made with the CUDA of this one's JetPack; ``None`` for all else."""
+    told = host.l4t and not host.container and "." in item.cuda and not item.inferred and bool(item.kernels)
+    ours = told and matrix.families.integrated.issuperset(item.kernels)
+    return driver.board(matrix, item.cuda, host.l4t or "") if ours else None
+
+
+def is_older(clash: Clash, item: Installed) -> bool:
+    """Whether the board's system, by whose rows :func:`of_board` judged, has an older CUDA than the build."""
+    return not any(versions.at_least(row.cuda, item.cuda) for row in clash.rows if isinstance(row, Jetpack))
 
 
 def cite(matrix: Matrix, *found: rows.Row | None) -> tuple[str, ...]:

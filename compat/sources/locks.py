@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from compat import tomls
 from compat.errors import InputError
 from compat.names import normalise
-from compat.sources import origins, toml
+from compat.sources import origins
 from compat.sources.toml import Finder, rows, strings, table, word
 from compat.sources.values import Ask, Install, Request, Stage
 
@@ -58,7 +59,7 @@ def _locked(text: str, file: str) -> Iterator[_Locked]:
     Raises:
         InputError: if it has no list of packages.
     """
-    document = toml.parsed(text, file)
+    document = tomls.parsed(text, file)
     listed = document.get("package", document.get("packages"))
     if not isinstance(listed, list):
         raise InputError("holds no packages", where=file, expected="a uv, poetry, pdm or pylock lock file")

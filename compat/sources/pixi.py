@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import tomls
 from compat.names import normalise
-from compat.sources import installers, toml
+from compat.sources import installers
 from compat.sources.toml import Finder, strings, table, word
 from compat.sources.values import Ask, Install, Request, Stage
 
@@ -25,7 +26,7 @@ def read(text: str, file: str) -> Ask:
     Raises:
         InputError: if it is not TOML.
     """
-    return of_tables(toml.parsed(text, file), text, file)
+    return of_tables(tomls.parsed(text, file), text, file)
 
 
 def of_tables(document: dict[str, Any], text: str, file: str, prefix: str = "") -> Ask:

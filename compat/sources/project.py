@@ -9,8 +9,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import tomls
 from compat.names import normalise
-from compat.sources import origins, pixi, requirements, settings, toml
+from compat.sources import origins, pixi, requirements, settings
 from compat.sources.toml import Finder, rows, strings, table, word
 from compat.sources.values import Ask, Install, Request, Stage
 
@@ -30,7 +31,7 @@ def read_project(text: str, file: str) -> Ask:
     Raises:
         InputError: if it is not TOML.
     """
-    document = toml.parsed(text, file)
+    document = tomls.parsed(text, file)
     project, tool = table(document.get("project")), table(document.get("tool"))
     sources = origins.of_project(tool)
     installs: list[Install] = []
@@ -54,7 +55,7 @@ def read_pipfile(text: str, file: str) -> Ask:
     Raises:
         InputError: if it is not TOML.
     """
-    document = toml.parsed(text, file)
+    document = tomls.parsed(text, file)
     sources = origins.of_pipfile(document)
     installs: list[Install] = []
     for key, group in (("packages", ""), ("dev-packages", "+dev")):

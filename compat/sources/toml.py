@@ -4,22 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from compat import tomls
-from compat.errors import InputError
-
-
-def parsed(text: str, file: str) -> dict[str, Any]:
-    """The document of a TOML text.
-
-    Raises:
-        InputError: with the parser's own words, if it is none.
-    """
-    try:
-        return tomls.loads(text)
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"not valid TOML: {error}", where=file) from None
-
-
 # Searches in vain after which a finder gives the last line it knows: a text of escapes alone must not cost a square.
 _PATIENCE: Final = 100
 

@@ -94,6 +94,15 @@ def test_a_reason_is_given_only_where_it_explains_all_of_a_difference():
     assert agreement._another_question(torch, {"doctor": fits, "resolve": clashes, "lint": fits}) == ""
 
 
+@pytest.mark.parametrize(("driver", "about"), [("495.10", True), ("470.82.01", False), ("570.86.10", False)])
+def test_a_driver_with_which_no_image_starts_is_asked_about_at_another_joint(driver, about):
+    card = {"name": "Quadro M5500", "vendor": "nvidia", "target": "sm_52", "driver": "nvidia"}
+    machine = (("platform", "wsl2"), ("arch", "x86_64"), ("driver", driver), ("gpus", (card,)))
+    plain = asked("driver", ("onnxruntime-gpu", "1.17.0", ()))
+    one = agreement.replace(plain, machine=machine)
+    assert agreement._is_about_image(one, one.builds[0]) is about
+
+
 def test_a_machine_has_what_two_packages_dispute_in_the_version_of_the_first():
     both = asked("packages", ("tensorflow", "2.18.0", ("and-cuda",)), ("jax", "0.7.2", ("cuda12",)))
     assert agreement._disputed(both)["ml-dtypes"].startswith("0.4.")

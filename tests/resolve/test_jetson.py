@@ -68,6 +68,26 @@ def test_a_wheel_for_another_jetpack_clashes_with_the_system():
     assert any("L4T 35.4.1" in member.text for conflict in answer.conflicts for member in conflict.members)
 
 
+def test_a_clash_with_the_system_cites_its_cuda_and_names_the_jetpack_to_install():
+    answer = resolve(["torch==2.9.1"], orin("35.4.1"), MATRIX)
+    texts = [member.text for conflict in answer.conflicts for member in conflict.members if member.kind == "matrix"]
+    assert "L4T 35.4.1 brings CUDA 11.4, and torch ==2.9.1 for boards is built for CUDA 12.6" in texts
+    fix = next(fix for fix in answer.fixes if "l4t" in fix.changes)
+    assert fix.text == "install JetPack 6.2.2 (L4T 36.5.0), whose CUDA is 12.6"
+    assert [plan.runtime for plan in fix.plans] == ["cuda12.6"]
+    assert resolve(["torch==2.9.1"], orin(fix.changes["l4t"]), MATRIX).status == "plan"
+    assert not fix.asks  # no option states it
+    assert not fix.command
+
+
+def test_a_board_is_never_told_a_jetpack_that_is_not_for_it():
+    xavier = {"name": "Xavier (nvgpu)", "vendor": "nvidia", "target": "sm_72", "integrated": True}
+    machine = facts.load({"gpus": [xavier], "arch": "aarch64", "l4t": "32.7.1"}, "a board")
+    fixes = [fix for fix in resolve(["torch==2.0.0"], machine, MATRIX).fixes if "l4t" in fix.changes]
+    assert [fix.changes["l4t"] for fix in fixes] == ["35.6.4"]
+    assert not any("l4t" in fix.changes for fix in resolve(["torch==2.9.1"], machine, MATRIX).fixes)
+
+
 def test_companions_come_from_the_index_of_their_framework():
     found = plan(["torch", "torchvision", "torchaudio"], "Jetson Orin Nano 8GB")
     assert {build.index for build in found.builds} == {"https://pypi.jetson-ai-lab.io/jp6/cu126"}

@@ -240,6 +240,22 @@ FAULTY = [
     ("macos-rosetta-python", {"platform": "darwin", "arch": "arm64", "python_arch": "x86_64"}),
     ("jetson-generic-wheel", {"l4t": "35.4.1", "packages": {"torch": "2.1.0+cpu"}}),
     ("jetson-jetpack-mismatch", {"l4t": "35.4.1", "image": "nvcr.io/nvidia/l4t-base:r32.7.1"}),
+    (
+        "jetson-jetpack-mismatch",
+        {
+            "l4t": "36.4.3",
+            "packages": {"torch": "2.0.0"},
+            "builds": {"torch": {"runtime": "cuda11.4", "kernels": ["sm_87"]}},
+        },
+    ),
+    (
+        "driver-too-old-for-runtime",
+        {
+            "l4t": "35.4.1",
+            "packages": {"torch": "2.9.1"},
+            "builds": {"torch": {"runtime": "cuda12.6", "kernels": ["sm_87"]}},
+        },
+    ),
     ("intel-no-compute-runtime", {"gpus": [{"name": "Intel Arc A770", "vendor": "intel"}], "intel_runtime": None}),
     (
         "intel-render-permission",

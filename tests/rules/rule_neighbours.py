@@ -278,6 +278,14 @@ SOUND = [
     ("windows-long-paths", {"platform": "windows", "long_paths": True}),
     ("macos-rosetta-python", {"platform": "darwin", "arch": "arm64", "python_arch": "arm64"}),
     ("jetson-jetpack-mismatch", {"l4t": "35.4.1", "image": "nvcr.io/nvidia/l4t-base:r35.3.1"}),
+    (
+        "jetson-jetpack-mismatch",
+        {
+            "l4t": "36.4.3",
+            "packages": {"torch": "2.9.1"},
+            "builds": {"torch": {"runtime": "cuda12.6", "kernels": ["sm_87"]}},
+        },
+    ),
     ("rocm-kfd-missing", {"gpus": NAVI, "modules": ["amdgpu"], "device_nodes": ["/dev/kfd", "/dev/dri/renderD128"]}),
     (
         "rocm-container-flags",

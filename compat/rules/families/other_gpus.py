@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.changes import Command, Example, System
+from compat.joints.verdict import Clash
 from compat.reading.jetson_release import image_l4t
+from compat.rules.knowledge import cite, is_older, of_board
 from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
 
 
@@ -88,20 +91,30 @@ class JetsonGenericWheel(Rule):
 
 
 class JetsonJetpackMismatch(Rule):
-    """A container for another JetPack.
+    """A container or wheel for another JetPack.
 
-    Why: On a Jetson the driver is part of the board's system and cannot be upgraded alone.
-    Fix: Choose the image tag of the installed L4T release.
+    Why: On a Jetson the driver and its CUDA are part of the board's system and cannot be upgraded alone.
+    Fix: Choose the image tag, or the wheel, of the installed L4T release.
     Sources: https://catalog.ngc.nvidia.com/orgs/nvidia/containers/l4t-base
     """
 
     area = "jetson"
     requires = ("container-requires-newer-driver",)
+    asks = ("image", "builds")
     changes = (Command("cat /etc/nv_tegra_release"),)
 
-    def check(self, l4t: str, image: str) -> Outcome:
-        """The L4T release in the image's tag is not of the host's series."""
-        tagged = image_l4t(image)
-        if not tagged or tagged.partition(".")[0] == l4t.partition(".")[0]:
-            return None
-        return Found(detail=f"{image} is for L4T {tagged}, the host has {l4t}.")
+    def check(self, l4t: str, case: Case) -> Outcome:
+        """The L4T release in the image's tag is not of the host's series.
+
+        Or a build for boards was made with an older CUDA than the one that the host's system brings.
+        """
+        tagged = image_l4t(case.host.image or "")
+        if tagged and tagged.partition(".")[0] != l4t.partition(".")[0]:
+            detail = f"{case.host.image} is for L4T {tagged}, the host has {l4t}."
+            return Found(detail=detail, facts=("l4t", "image"))
+        for item in case.installed:
+            found = of_board(case.matrix, case.host, item)
+            if isinstance(found, Clash) and not is_older(found, item):  # an older system: driver-too-old-for-runtime
+                detail = f"{found.why}; {item.label} is for boards with CUDA {item.cuda}."
+                return Found(detail=detail, facts=("l4t", item.fact), sources=cite(case.matrix, item.row, *found.rows))
+        return None

@@ -11,7 +11,8 @@ from compat import versions
 from compat.changes import Container, Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash
-from compat.rules.knowledge import cite, cuda_of_driver, is_version
+from compat.joints.verdict import Fits as JointFits
+from compat.rules.knowledge import cite, cuda_of_driver, is_older, is_version, of_board
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
 from compat.rules.together import clashing
 from compat.sentences import Sentence
@@ -34,6 +35,15 @@ def _build(item: Installed, case: Case, windows: bool) -> Found | None:
     driver, driver_cuda = case.host.driver, case.host.driver_cuda
     if not is_version(item.cuda):
         return None
+    board = of_board(case.matrix, case.host, item)
+    if isinstance(board, (Clash, JointFits)):  # the numbers of a Jetson's driver are no branch of the desktop's
+        if not isinstance(board, Clash) or not is_older(board, item):
+            return None
+        return Found(
+            detail=f"{board.why}; {item.label} is for boards with CUDA {item.cuda}.",
+            facts=("l4t", item.fact),
+            sources=cite(case.matrix, item.row, *board.rows),
+        )
     floor = joint.floor(case.matrix, item.cuda, windows)
     need, rows = (floor.family or floor.exact, (floor.row,)) if floor else ("", ())
     own = item.row.driver if item.row else ""
