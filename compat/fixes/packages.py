@@ -310,7 +310,7 @@ def _beside(name: str, subject: Subject) -> Fix | None:
     known = version and subject.matrix.builds_of(name, plain(version))
     if not known or "dev" in version:
         return _of_companion(name, beside, subject)
-    found = plans.moved(name, subject, extra=tuple(beside))
+    found = plans.companion(name, subject) or plans.moved(name, subject, extra=tuple(beside))
     changes = plans.changes_of(found, subject) if found else ()
     return Fix(f"Install what belongs to {plans.told(found, name)}.", changes=changes) if found and changes else None
 

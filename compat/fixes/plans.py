@@ -113,6 +113,21 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     )
 
 
+def companion(name: str, subject: Subject) -> Plan | None:
+    """The nearest plan that moves the one companion that a finding names, and no release of the framework."""
+    from compat.resolve import nearest
+
+    beside = ties(name, subject)
+    moving = [other for other in beside if other in subject.cited()]
+    have = _exact(name, subject) or subject.release(name)
+    if len(moving) != 1 or not is_version(plain(have)):
+        return None
+    kept = (f"{name}=={have}", *(_pinned(other, subject) for other in beside if other not in moving))
+    plan = nearest(_pinned(moving[0], subject), kept, target(subject), subject.matrix)
+    stays = plan and any(build.name == name and plain(build.version) == plain(have) for build in plan.builds)
+    return plan if stays else None
+
+
 def _nearest(wish: str, name: str, subject: Subject, machine: Host, extra: Sequence[str]) -> Plan | None:
     """The nearest plan for a pinned framework: with what is installed beside it as it is, moved along, or left out."""
     from compat.resolve import nearest

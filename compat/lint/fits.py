@@ -11,6 +11,7 @@ import compat.joints.build as builds
 import compat.joints.libraries as libraries
 import compat.joints.packages as joint
 import compat.joints.releases as releases
+import compat.lint.nearest as nearest
 from compat import versions
 from compat.findings import Evidence
 from compat.joints.verdict import Clash
@@ -177,6 +178,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     spec = dispute.objection.left
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
+    moved = nearest.beside(item, other, scene) if both and item.request.exact and not (item.by or other.by) else ""
     separate = not _solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
@@ -184,7 +186,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
     detail = f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}."
     level: Severity = "error" if (both or compiled or not separate) and not _has_other_line(item, scene) else "warning"
-    fix = f"Pin {other.request.name}{spec}." if both or compiled else ""
+    fix = f"Ask for {moved}." if moved else f"Pin {other.request.name}{spec}."
     return _between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 

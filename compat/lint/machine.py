@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.cpu_builds as cpu_builds
+import compat.lint.nearest as nearest
 import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
     from compat.lint.walk import Taken
     from compat.matrix import rows
 
-# What a container finds of the machine that it runs on; everything else it brings itself.
-DEVICES: Final = (
-    *("gpus", "driver", "driver_cuda", "driver_branch", "amdgpu", "platform", "arch", "l4t", "kernel"),
-    *("cpu_flags", "cpu"),
-)
 # What a file that is installed into the machine itself finds of it.
 INTERPRETER: Final = ("python", "glibc", "libc")
 # A GPU that the driver does not serve runs nothing of what is installed.
@@ -46,7 +42,7 @@ def judged(scene: Scene) -> Iterator[Finding]:
     """Findings about each build that the shipped environment gets, and about its base image, on the scene's machine."""
     if scene.machine is None or not scene.final:
         return
-    names = (*DEVICES, *(() if scene.base or scene.ask.kind == "dockerfile" else INTERPRETER))
+    names = (*nearest.DEVICES, *(() if scene.base or scene.ask.kind == "dockerfile" else INTERPRETER))
     seen = {name: scene.machine.reading(name) for name in names if name in scene.machine}
     said = {
         (one.place, "cpu-only-build" if one.code == "accidental-cpu-wheel" else one.code)
@@ -149,14 +145,10 @@ def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
 
 def _nearest(wish: str, machine: Host, scene: Scene) -> str:
     """The release for the machine that the resolver finds nearest, beside the file's other pins; empty if none."""
-    from compat.resolve import nearest
-
-    if scene.python:
-        machine = Host({**machine.readings, "python": Fact(scene.python, scene.ask.file)})
     known = [item.request for item in scene.env if not item.base and scene.matrix.package(item.request.name)]
     pins = [f"{one.name}=={one.exact}" for one in known if one.exact]
-    others = [one for one in pins if one.partition("==")[0] != wish.partition("==")[0]]
-    plan = nearest(wish, others, machine, scene.matrix)
+    others = tuple(one for one in pins if one.partition("==")[0] != wish.partition("==")[0])
+    plan = nearest.plan(wish, others, machine, scene)
     new = [one for one in plan.builds if one.asked and one.requirement not in {wish, *others}] if plan else []
     code = ", through PTX" if plan and any(gpu.kernels == "ptx" for gpu in plan.gpus) else ""
     names = " and ".join(one.requirement for one in new)

@@ -87,6 +87,11 @@ class Scene:
         return "win_amd64" if windows else f"linux_{self.arch}"
 
     @cached_property
+    def nearest(self) -> dict[tuple[str, tuple[str, ...]], str]:
+        """A pin and those beside it -> what to ask for instead; filled by :mod:`compat.lint.nearest`."""
+        return {}
+
+    @cached_property
     def builds(self) -> tuple[Taken, ...]:
         """What is there in the end and of which the build is known, one per package; the base's own left out."""
         latest = {item.request.name: item for item in self.env if item.build and not item.base}

@@ -118,9 +118,14 @@ def softs_of(search: Search, bits: int) -> tuple[Soft, ...]:
 
 
 def _distance(search: Search, bits: int) -> tuple[object, ...]:
-    """How far a correction is from what was asked: fewer changes first, then easier ones."""
+    """How far a correction is from what was asked: fewer changes, then easier ones, then those that keep frameworks."""
     softs = softs_of(search, bits)
-    return len(softs), sorted(_NEARNESS.get(subject(soft), 6) for soft in softs), bits
+    packages = search.known.matrix.packages
+    frameworks = sum(
+        bool(bit & bits) and wish.package in packages and packages[wish.package].kind == "framework"
+        for wish, bit in search.target.wishes
+    )
+    return len(softs), sorted(_NEARNESS.get(subject(soft), 6) for soft in softs), frameworks, bits
 
 
 def _mend(search: Search, bits: int) -> Iterator[Remedy]:

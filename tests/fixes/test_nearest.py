@@ -124,6 +124,29 @@ def test_lint_names_the_release_that_the_doctor_installs(gpu, driver, python, in
     assert told == set(near)
 
 
+# Python, packages of which one belongs to another release of the framework, and what is asked for in its place; a pin
+# that must move alone for two that fit each other is nearer than both of them.
+PAIRS = [
+    ("3.11", ["torch==2.3.0", "torchvision==0.16.0"], "torchvision==0.18.0"),
+    ("3.11", ["torch==2.7.0", "xformers==0.0.22"], "xformers==0.0.30"),
+    ("3.11", ["torch==2.3.0", "torchaudio==2.1.0", "torchvision==0.18.0"], "torchaudio==2.3.0"),
+    ("3.11", ["torch==2.7.0", "vllm==0.4.0"], "vllm==0.9.0"),
+    ("3.11", ["torch==2.3.0", "torchvision==0.16.0", "torchaudio==2.1.0"], "torch==2.1.0"),
+]
+
+
+@pytest.mark.parametrize(("python", "installed", "near"), PAIRS, ids=lambda value: "".join(value)[-40:])
+def test_a_pair_is_mended_at_the_companion_where_that_is_enough(python, installed, near):
+    machine = of_machine(ADA, "570.26", python)
+    remedy = resolve(installed, host("test", **machine), MATRIX).fixes[0]
+    assert f"ask for {near}" in remedy.text
+    report = lint(sources.read("\n".join(installed), "requirements.txt"), MATRIX)
+    told = {word.strip(".") for one in report.findings for word in one.fix.text.split() if "==" in word}
+    assert told == {near}
+    if not near.startswith("torch="):
+        assert first_fix(machine, installed)[1] == {near}
+
+
 # Python, what is installed that has no files for it, and the build that both keep beside another Python. The number
 # of that Python may differ: the doctor takes the one next to yours, the resolver the one that its base image has.
 PYTHONS = [

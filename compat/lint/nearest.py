@@ -1,0 +1,75 @@
+"""What to ask for instead of a pin of a file: the resolver's answer, as the doctor and ``resolve`` give it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Fact, Host
+
+if TYPE_CHECKING:
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
+    from compat.plan import Plan
+
+# What a container finds of the machine that it runs on; everything else it brings itself.
+DEVICES: Final = (
+    *("gpus", "driver", "driver_cuda", "driver_branch", "amdgpu", "platform", "arch", "l4t", "kernel"),
+    *("cpu_flags", "cpu"),
+)
+# Pairs of one file for which a release is looked for: each costs a search, and a file may hold thousands.
+_MOST: Final = 20
+
+
+def pin(item: Taken) -> str:
+    """What pins a request's package: ``torch==2.3.0``."""
+    return f"{item.request.name}=={item.version}"
+
+
+def plan(wish: str, beside: tuple[str, ...], machine: Host, scene: Scene) -> Plan | None:
+    """The nearest plan for a pin with others beside it, which stay where they can; ``None`` if there is none.
+
+    Args:
+        wish: the pin, ``torchvision==0.16.0``.
+        beside: other pins.
+        machine: facts of the machine; the scene's Python, where it is known, takes the place of its own.
+        scene: the file.
+    """
+    from compat.resolve import nearest
+
+    if scene.python:
+        machine = Host({**machine.readings, "python": Fact(scene.python, scene.ask.file)})
+    return nearest(wish, beside, machine, scene.matrix)
+
+
+def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
+    """The release of a package that goes with another one as that is pinned: ``torchvision==0.18.0``.
+
+    What else follows that other package stays as it is too. Empty where nothing is known that leaves it alone.
+    """
+    name, tag = moving.request.name, "+" in moving.version
+    wish = f"{name}=={moving.version.partition('+')[0]}"  # its local tag need not exist
+    others = (one for one in scene.env if one.request.exact and not one.base and _follows(one, kept, scene))
+    rest = tuple(dict.fromkeys((pin(kept), *(pin(one) for one in others if one.request.name != name))))
+    known = scene.nearest
+    if (wish, rest) not in known and len(known) < _MOST:
+        found = plan(wish, rest, _machine(scene), scene)
+        asked = {one.name: one.version for one in found.builds} if found else {}
+        stays = asked.get(kept.request.name, "").partition("+")[0] == kept.version.partition("+")[0]
+        new = asked.get(name, "") if tag else asked.get(name, "").partition("+")[0]
+        known[wish, rest] = f"{name}=={new}" if stays and new else ""
+    return known.get((wish, rest), "")
+
+
+def _machine(scene: Scene) -> Host:
+    """Where a scene's packages are installed, and the devices of the machine that it is meant for."""
+    system, _, arch = scene.platform.partition("_")
+    name = {"win": "windows", "macosx": "darwin"}.get(system, system)
+    place = {"platform": name, "arch": "x86_64" if arch == "amd64" else arch}
+    found = scene.machine.readings if scene.machine else {}
+    given = {name: found[name] for name in DEVICES if name in found}
+    return Host({**given, **{key: Fact(value, scene.ask.file) for key, value in place.items()}})
+
+
+def _follows(item: Taken, other: Taken, scene: Scene) -> bool:
+    package = scene.matrix.package(item.request.name)
+    return package is not None and package.follows == other.request.name
