@@ -10,6 +10,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${ENVCHECK_ENGINE_DIR:-/tmp/envcheck-${ENVCHECK_ENGINE:-engine}}
 socket=$folder/docker.sock
+registry=5055 # the port on loopback where tests serve images to Podman, which wants TLS of every other one
 
 say() { echo "engine: $*" >&2; }
 
@@ -42,13 +43,14 @@ start_daemon() {
 }
 
 # No limit above this machine's own, which only a service manager may raise; runc, for crun refuses a machine that has
-# both versions of cgroups; Docker's registry for names without one, as tests write them.
+# both versions of cgroups; Docker's registry for names without one, as tests write them, and the tests' own without TLS.
 start_podman() {
   command -v podman >/dev/null || { say "no podman is installed"; exit 3; }
   mkdir -p "$folder"
   printf '[containers]\ndefault_ulimits = ["nofile=%s:%s", "nproc=4096:4096"]\n[engine]\nruntime = "runc"\n' \
     "$(ulimit -Sn)" "$(ulimit -Hn)" >"$folder/containers.conf"
-  printf 'unqualified-search-registries = ["docker.io"]\n' >"$folder/registries.conf"
+  printf 'unqualified-search-registries = ["docker.io"]\n[[registry]]\nlocation = "127.0.0.1:%s"\ninsecure = true\n' \
+    "$registry" >"$folder/registries.conf"
   # vfs copies the whole file system for each step of a build: it works everywhere, and takes minutes for an image.
   for driver in overlay vfs; do
     CONTAINERS_CONF=$folder/containers.conf CONTAINERS_REGISTRIES_CONF=$folder/registries.conf setsid podman \
@@ -95,6 +97,7 @@ case ${1:-} in
     fi
     "$here/standin_images.sh" "$folder" >&2 || say "no stand-in images: the tests that need them will say so"
     [ -z "${DOCKER_HOST:-}" ] || echo "DOCKER_HOST=$DOCKER_HOST"
+    [ "${ENVCHECK_ENGINE:-}" != podman ] || echo "ENVCHECK_REGISTRY_PORT=$registry"
     ;;
   stop)
     DOCKER_HOST=unix://$socket

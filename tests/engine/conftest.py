@@ -313,7 +313,8 @@ def registry(tmp_path):
     if shutil.which("docker-registry") is None:
         pytest.skip("no docker-registry is installed")
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", int(os.environ.get("ENVCHECK_REGISTRY_PORT", "0"))))
         port = probe.getsockname()[1]
     (tmp_path / "registry.yml").write_text(
         f"version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {tmp_path}/images\nhttp:\n  addr: 127.0.0.1:{port}\n"

@@ -133,7 +133,7 @@ def test_uv_brings_the_python_that_the_distribution_has_not(
     assert out[1] == "no uv"
 
 
-def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, registry, client):
+def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, registry, client, usual_builder):
     name = f"{registry}/mirror/python"
     client.images.get("python:3.11-slim").tag(name, "3.11-slim")
     client.images.push(name, tag="3.11-slim")
@@ -145,7 +145,7 @@ def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, regist
     shelf.add("torch", "2.0.1+cu118", GOOD.replace("12.6", "11.8"))
     plan = slim(torch, runtime="cuda11.8")
     args = {"BASE": f"{name}@{digest}", "TORCH_INDEX": shelf.open()}
-    built = made(plan, "mirror", wish=Settings(digest=digest), build_args=args)
+    built = made(plan, "mirror", wish=Settings(builder=usual_builder, digest=digest), build_args=args)
     assert built.ok, built.why
     wrong = {**args, "BASE": f"{name}@sha256:{'0' * 64}"}
     assert not made(plan, "mirror", build_args=wrong).ok
