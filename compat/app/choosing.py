@@ -64,7 +64,7 @@ def why_none(matrix: Matrix, asked: hardware.Filter) -> str:
 
     row = hardware.listed(matrix, hardware.Filter(vendor=asked.vendor or "nvidia", sort="memory"))[0]
     answer = resolve.resolve(asked.serves, from_options(matrix, gpus=[row.name], arch=row.arch or "x86_64"), matrix)
-    clashes = [conflict.members[-1].text for conflict in answer.conflicts]
+    clashes = [member.text for conflict in answer.conflicts for member in conflict.members if member.kind == "matrix"]
     told = clashes or answer.conditions or ["no reason is known"]
     return f"nothing runs {' '.join(asked.serves)}; of {row.name} for one: {'; '.join(told)}"
 

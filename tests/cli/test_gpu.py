@@ -80,6 +80,9 @@ FACTS = {
     "p5.48xlarge": {"name": "NVIDIA H100 80GB HBM3"},
     "Arc B580": {"target": "bmg", "vendor": "intel"},
     "NVIDIA H100 80GB HBM3": {"form": "SXM", "pcie": "gen5 x16", "links": 18, "links_gbs": 900, "watts": 700},
+    "A800": {"name": "NVIDIA A800-SXM4-80GB", "links_gbs": 400, "watts": 400},
+    "L20": {"rates": {"fp32": 59.8, "fp16": 119, "bf16": 119, "fp8": 237}, "pcie": "gen4 x16"},
+    "TPU v6e": {"memory_gib": 32, "bandwidth_gbs": 1638, "rates": {"bf16": 918}},
     "NVIDIA A100-SXM4-80GB": {"rates": {"fp32": 19.5, "tf32": 156, "fp16": 312, "bf16": 312}},
 }
 
