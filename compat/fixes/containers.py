@@ -24,8 +24,6 @@ _RUN: Final = pattern(
     r"\b(?:(?P<engine>docker|podman|nerdctl)(?P<middle>(?: container)? run)|(?P<snug>singularity|apptainer) \w+)\b"
 )
 _NODES: Final = "--device /dev/kfd --device /dev/dri"
-_CDI: Final = pattern(r"select device driver \W{0,3}cdi\b")  # dockerd's name of the driver that was asked for
-_OLD_COMPOSE: Final = "properties are not allowed ('devices' was unexpected)"  # its schema's words before 1.28
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
@@ -46,7 +44,7 @@ def no_gpu(subject: Subject) -> Fix | None:
 
 def old_compose(subject: Subject) -> Fix | None:
     """A Compose that does not know how devices are asked for."""
-    if _OLD_COMPOSE not in subject.text:
+    if not subject.case.signals.value("compose_devices"):
         return None
     return Fix("Upgrade to Docker Compose 1.28 or newer; an older one takes runtime: nvidia, in format 2.3.")
 
@@ -153,7 +151,7 @@ def _toolkit(subject: Subject) -> Fix | None:
     if desktop or subject.host.platform == "windows":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")
     steps = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"]
-    if _CDI.search(subject.text):
+    if subject.case.signals.value("cdi_driver"):
         text = "Turn CDI on in Docker, 25 or newer, and restart it."
         return Fix(text, changes=(Command(f"{steps[0]} --cdi.enabled"), Command(steps[1])))
     if have := subject.host.container_toolkit:
