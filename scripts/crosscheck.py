@@ -69,11 +69,10 @@ ENVIRONMENTS = {
         "platform_machine": "x86_64",
         "os_name": "posix",
     },
-    "any": {"platform_system": "Linux", "sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix"},
 }
 """Platform -> what markers see there (PEP 508)."""
 
-JOINED = {"jax": ("jax", "jaxlib")}
+JOINED = {"jax": ("jax", "jaxlib"), "mlx": ("mlx", "mlx-cuda", "mlx-cuda-12", "mlx-cuda-13")}
 """Packages whose rows join several distributions: their requirements may come from any of these."""
 
 
@@ -201,6 +200,19 @@ def _requirements(build: Build, platform: str, groups: list[Any], differs: Any) 
     for line in build.requires:
         if known and bare(line) not in known and not _is_part(build, line):
             yield from differs("requires", bare(line), "")
+    ours = {bare(line) for line in (*build.requires, *build.pins)}
+    for line in _deciding(groups, build) if build.runtime in {"", "cpu"} else ():
+        if _holds(line, platform, ()) and bare(line) not in ours:
+            yield from differs("requires", "", bare(line))
+
+
+def _deciding(groups: list[Any], build: Build) -> list[str]:
+    """Bounds on a framework that each wheel for the row's Pythons has, and of which no marker names a Python."""
+    own = [set(requires) for _, listed, requires in groups if {*build.python} & expand(listed, "")]
+    frameworks = {name for name, row in matrix().packages.items() if row.kind == "framework"}
+    asked = map(Requirement, sorted(set.intersection(*own))) if own else ()
+    bounds = (one for one in asked if one.specifier and canonicalize_name(one.name) in frameworks)
+    return [str(one) for one in bounds if not any(word in str(one.marker) for word in ("extra", "python_"))]
 
 
 def _is_part(build: Build, line: str) -> bool:
@@ -312,18 +324,17 @@ def _groups(release: Any, platform: str) -> list[tuple[str, list[str], list[str]
 
 @lru_cache(maxsize=65536)
 def _holds(line: str, platform: str, extras: tuple[str, ...]) -> bool:
-    """Whether a requirement holds on the platform with the extras, on some Python."""
+    """Whether a requirement holds on the platform (on one, of a wheel for any) with the extras, on some Python."""
     marker = Requirement(line).marker
     if marker is None:
         return True
-    environment = ENVIRONMENTS.get(platform, ENVIRONMENTS["any"]) | {
-        "platform_python_implementation": "CPython",
-        "implementation_name": "cpython",
-    }
+    python = {"platform_python_implementation": "CPython", "implementation_name": "cpython"}
+    places = [ENVIRONMENTS[platform]] if platform in ENVIRONMENTS else ENVIRONMENTS.values()  # "any" is each of them
     return any(
         marker.evaluate(
-            {**environment, "extra": extra, "python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0"}
+            place | python | {"extra": extra, "python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0"}
         )
+        for place in places
         for extra in (*extras, "")
         for minor in range(5, 17)
     ) or "python_version" in str(marker)

@@ -95,6 +95,17 @@ def test_a_preview_and_a_release_before_the_first_row_need_no_row(observed, caps
     assert crosscheck.main(["--quiet", "torch"]) == 0, capsys.readouterr().out
 
 
+def test_a_bound_on_a_framework_that_no_row_has_is_reported_whatever_platform_it_is_for(observed, capsys):
+    def bound(releases):
+        for group in releases["8.4.190"]["wheels"]:
+            group["requires"] += ['torch!=2.9.0; sys_platform == "darwin"', 'torch<2.0; extra == "old"']
+
+    observed("ultralytics", bound)
+    assert crosscheck.main(["ultralytics"]) == 1
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("NOT SETTLED")]
+    assert said == ["NOT SETTLED  ultralytics 8.4.190: requires: matrix -, wheels torch!=2.9.0"]
+
+
 def test_two_rows_of_one_wheel_that_say_different_things_are_reported():
     rows = [row for row in matrix().builds("torch") if row.version == "2.9.1" and not row.index]
     linux = next(row for row in rows if "linux_x86_64" in row.platforms)

@@ -14,7 +14,11 @@ from compat.resolve.target import from_options
 
 MATRIX = matrix()
 OBSERVED = Path(__file__).parents[2] / "matrix" / "observed"
-NAMED = [(row.package, row.version, row.extras, row.also) for row in MATRIX.builds("jax") if row.also]
+NAMED = [
+    (row.package, row.version, row.extras, row.also)
+    for row in MATRIX.builds("jax")
+    if row.also and "wheel-metadata" in row.source
+]
 
 
 def required(package, version, extra):
