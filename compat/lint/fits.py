@@ -16,7 +16,7 @@ from compat import versions
 from compat.findings import Evidence
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request
-from compat.lint.walk import LOOSE, alike, needs, parts_of, together
+from compat.lint.walk import LOOSE, alike, needs, none_fits, parts_of, together
 from compat.sources.values import ORDERED, PROJECT
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ def pairs(scene: Scene) -> Iterator[Finding]:
         for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
             for other in by_name.get(name, ()):
                 at_once = _solved_together(item, other, scene)
-                if at_once and not item.request.exact and not item.settled:
+                stuck = (
+                    item.request.exact
+                    or item.settled
+                    or none_fits(item.request, other.request, scene.matrix, scene.worlds)
+                )
+                if at_once and not stuck:
                     continue  # an installer goes back to a release that fits
                 open_ = at_once and not (other.request.exact or other.settled or other.by)
                 if open_ and not all(versions.clashes(other.request.spec, one) for one in specs):

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _REPLACING: Final = frozenset(
     ["-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t"]
 )
+# A specifier with an end on both sides.
+_RANGE: Final = re.compile(r"==[^,]*\*|~=|>.*<|<.*>")
 LOOSE: Final = frozenset({"--no-deps", "--no-dependencies"})
 # Pythons that anything in the matrix was ever built for.
 _PYTHONS: Final = tuple(f"3.{minor}" for minor in range(6, 16))
@@ -168,6 +170,7 @@ class Walk:
         pins = {one.name: one.exact for one in asked if one.exact and not one.marker and one.name in wanted}
         excluded = any(
             all(versions.admits(spec, pin) is False for spec in wanted[name])
+            and not none_fits(item.request, Request(name=name, spec=f"=={pin}"), self.matrix, self.worlds)
             for name, pin in pins.items()
             if wanted[name]
         )
@@ -313,6 +316,20 @@ def needs(
     """
     here = tuple(world for world in worlds if together((request.marker,), (world,))) or worlds
     return required(parts_of(request, build, matrix), here)
+
+
+def none_fits(request: Request, other: Request, matrix: Matrix, worlds: tuple[Environment, ...]) -> bool:
+    """Whether every release that a bounded request admits (``==0.20.*``) requires another release of a package."""
+    package = matrix.package(request.name)
+    if package is None or not other.spec or not _RANGE.search(request.spec):
+        return False
+    rows = [row for row in matrix.builds(package.name) if row.install_name == request.name]
+    found = [
+        needs(request, row, matrix, worlds).get(other.name, set())
+        for row in rows
+        if versions.admits(request.spec, row.version)
+    ]
+    return bool(found) and all(specs and all(versions.clashes(other.spec, one) for one in specs) for specs in found)
 
 
 def parts_of(request: Request, build: Build | None, matrix: Matrix) -> tuple[Part, ...]:

@@ -109,7 +109,7 @@ SPLIT = [
     ("torch==2.6.0\nnvidia-cublas-cu12==12.1.3.1; python_version >= '3.9'\n", True),
     ("torch==2.6.0; platform_system == 'Linux'\ntorchvision==0.17.1\n", True),
     # wildcards and ranges
-    ("torch==2.4.*\ntorchvision==0.20.*\n", False),
+    ("torch==2.4.*\ntorchvision==0.20.*\n", True),  # 0.20.0 and 0.20.1 each require a torch 2.5
     ("torch==2.4.*\ntorchvision==0.20.0\n", True),
     ("torch<2.5\ntorchvision==0.20.0\n", True),
     ("torch>=2.4\ntorchvision==0.20.0\n", False),

@@ -286,3 +286,21 @@ def test_an_extension_in_condas_list_for_pip_is_built_without_its_framework(tmp_
     text = "channels: [pytorch, nvidia]\ndependencies:\n  - python=3.10\n  - pytorch=2.5\n  - pip:\n    - flash-attn\n"
     found = told(tmp_path, monkeypatch, {"environment.yml": text}, "environment.yml")
     assert ("build-tools-missing", "warning") in found
+
+
+@pytest.mark.parametrize(
+    ("lines", "clash"),
+    [
+        ("torch==2.4.*\ntorchvision==0.20.*\n", True),
+        ("torch~=2.4.0\ntorchvision~=0.20.0\n", True),
+        ("torch>=2.4,<2.5\ntorchvision>=0.20,<0.21\n", True),
+        ("torch==2.4.1\ntorchaudio==2.5.*\n", True),
+        ("torch==2.5.*\ntorchvision==0.20.*\n", False),
+        ("torch>=2.4,<2.6\ntorchvision>=0.20,<0.21\n", False),
+        ("torch==2.4.*\ntorchvision>=0.20\n", False),  # a release from after the matrix may fit
+        ("torch==2.5.1\nvllm~=0.7.0\n", False),
+    ],
+)
+def test_two_ranges_clash_where_no_release_of_the_one_takes_one_of_the_other(tmp_path, monkeypatch, lines, clash):
+    found = errors(told(tmp_path, monkeypatch, {"requirements.txt": lines}, "requirements.txt"))
+    assert ("framework-pair-mismatch" in found) is clash
