@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from factory import Settings
 
@@ -43,6 +45,15 @@ def test_opencv_finds_the_libraries_of_the_desktop_that_ultralytics_brings(made,
         built = made(slim(build), f"opencv-{len(apt)}", wish=Settings(apt=apt))
         assert built.ok, built.why
         assert expected in inside(client, built.tag)[1]
+
+
+def test_torchcodec_finds_the_ffmpeg_of_the_distribution(made, slim, client, usual_builder):
+    """Its wheel has objects for each FFmpeg from 4 to 8, of which an image has one; torch itself is of another wheel."""
+    build = PlannedBuild(name="torchcodec", version="0.8.1", runtime="cpu")
+    built = made(slim(build), "torchcodec", wish=Settings(builder=usual_builder, import_check=False))
+    assert built.ok, built.why
+    count, missing = inside(client, built.tag)
+    assert (count, len(set(re.findall(r"libavcodec\.so\.\d+", missing)))) == (15, 4)
 
 
 def inside(client, image):
