@@ -12,6 +12,7 @@ from compat.findings import Fix
 from compat.fixes.extensions import newest
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
+from compat.fixes.toolkits import outdated
 from compat.lazy import pattern
 from compat.reading.message_facts import cudnn_version
 from compat.rules.knowledge import cuda_of_driver, is_version
@@ -334,7 +335,7 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
 def mismatched(subject: Subject) -> Fix | None:
     """Another copy of cuDNN than the build was made with: the one it asks for, or the foreign one off the path."""
     signals = subject.case.signals
-    if fix := _named(subject) or _outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
+    if fix := _named(subject) or outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
         return fix
     want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or "")
     if want and not signals.value("torch_cudnn"):
@@ -357,25 +358,6 @@ def _named(subject: Subject) -> Fix | None:
     # MKL 2024.1 dropped the symbol (https://github.com/pytorch/pytorch/issues/123097)
     mkl = Command('conda install "mkl<2024.1"')
     return Fix("Take an MKL before 2024.1, which still has what this torch of conda links to.", changes=(mkl,))
-
-
-def _outdated(library: str, least: str, subject: Subject) -> Fix | None:
-    """A release of a CUDA library that JAX takes, by the number that the library's header gives it.
-
-    Source: CUSPARSE_VERSION, CUFFT_VERSION and CUSOLVER_VERSION are major * 1000 + minor * 100 + patch, CUBLAS_VERSION
-    is major * 10000 + minor * 100 + patch (cusparse.h, cufft.h, cusolver_common.h, cublas_api.h of CUDA 12).
-    """
-    if not library or len(least) not in {5, 6}:
-        return None
-    major, rest = divmod(int(least), 10 ** (len(least) - 2))
-    minor = rest // 100
-    known = [row for row in subject.matrix.table("sonames") if row.soname == f"lib{library.lower()}.so.{major}"]
-    rows = [row for row in known if versions.admits(row.versions, f"{major}.{minor}.99") is True]
-    if not rows:
-        return None
-    change = Install(packages=(Package(name=rows[0].package, spec=f">={major}.{minor},<{major + 1}"),))
-    text = f"Install {library} {major}.{minor} or newer, and take older copies off the loader's path."
-    return Fix(text, changes=(change,))
 
 
 def _cudnn(want: str, have: str, subject: Subject) -> Fix:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.changes import Command, System, Toolkit, Variable
+from compat.changes import Command, Install, Package, System, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import series
 from compat.rules.knowledge import is_version, knows
@@ -136,6 +136,25 @@ def _accepted(subject: Subject) -> str:
     row = subject.matrix.cuda(toolkit) if is_version(toolkit) else None
     numbers = re.findall(r"\d+(?:\.\d+)?", row.gcc) if row and row.gcc else []
     return numbers[-1] if numbers else ""
+
+
+def outdated(library: str, least: str, subject: Subject) -> Fix | None:
+    """A release of a CUDA library that JAX takes, by the number that the library's header gives it.
+
+    Source: CUSPARSE_VERSION, CUFFT_VERSION and CUSOLVER_VERSION are major * 1000 + minor * 100 + patch, CUBLAS_VERSION
+    is major * 10000 + minor * 100 + patch (cusparse.h, cufft.h, cusolver_common.h, cublas_api.h of CUDA 12).
+    """
+    if not library or len(least) not in {5, 6}:
+        return None
+    major, rest = divmod(int(least), 10 ** (len(least) - 2))
+    minor = rest // 100
+    known = [row for row in subject.matrix.table("sonames") if row.soname == f"lib{library.lower()}.so.{major}"]
+    rows = [row for row in known if versions.admits(row.versions, f"{major}.{minor}.99") is True]
+    if not rows:
+        return None
+    change = Install(packages=(Package(name=rows[0].package, spec=f">={major}.{minor},<{major + 1}"),))
+    text = f"Install {library} {major}.{minor} or newer, and take older copies off the loader's path."
+    return Fix(text, changes=(change,))
 
 
 def no_driver(subject: Subject) -> Fix | None:
