@@ -252,9 +252,14 @@ def _is_about_gpus(one: Question) -> bool:
 
 
 def _is_about_image(one: Question, build: Build) -> bool:
-    """Whether no image that holds what a build takes from it starts with the driver: base image x driver is a joint."""
+    """Whether no image that holds what a build takes from it starts with the driver: base image x driver is a joint.
+
+    So is base image x Python, which is not looked into here.
+    """
     machine = dict(one.machine)
     platform, driver, cards = machine["platform"], machine.get("driver"), machine.get("gpus") or ()
+    if build.system and platform == "linux" and one.joint == "python":
+        return True
     if not (build.system and driver and cards) or platform not in {"linux", "wsl2"}:
         return False
     kind, number = split_runtime(build.runtime)
