@@ -291,9 +291,10 @@ def _fair(one: Question) -> Question | None:
         for brought in missing:
             rows = [row for row in told_apart(brought.name) if row.full_version == brought.version]
             rows = [row for row in rows if is_at(row, one.place)]
-            if not any(row.runtime == brought.runtime for row in rows):
+            rows = [row for row in rows if row.runtime == brought.runtime and {*row.extras} == {*brought.extras}]
+            if not rows:
                 return None
-            builds.append(next(row for row in rows if row.runtime == brought.runtime))
+            builds.append(rows[0])
     found = replace(one, builds=tuple(builds))
     return None if _is_about_gpus(found) else found
 
