@@ -9,6 +9,7 @@ there, so that a rule cannot use a fact it did not ask for. See :meth:`compat.ru
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from compat.findings import Fix
@@ -115,6 +116,12 @@ def sections(rule: type[Rule]) -> dict[str, str]:
     """The parts of a rule's docstring under their headings, each on one line; what stands before them under ``""``."""
     parts = re.split(rf"^\s*({'|'.join(HEADINGS)}):", rule.__doc__ or "", flags=re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in zip(["", *parts[1::2]], parts[::2], strict=True)}
+
+
+def assumed(found: Found) -> Found:
+    """What is found of a build that a bare version only suggests: possible, and no error."""
+    detail = f"{found.detail} That holds if it is the build of the default index, which its bare version leaves open."
+    return replace(found, detail=detail, confidence="possible", severity="warning")
 
 
 def told(**facts: object) -> tuple[str, ...]:

@@ -296,3 +296,13 @@ CONTRASTS = [
 @pytest.mark.parametrize(("error", "code"), CONTRASTS)
 def test_the_end_of_a_line_decides(doctor, error, code):
     assert doctor(error=f"ImportError: {error}").findings[0].code == code
+
+
+@pytest.mark.parametrize(
+    ("version", "told"), [("2.5.1", "possible"), ("2.5.1+rocm6.2", ""), ("2.5.1+cu124", "certain")]
+)
+def test_a_bare_version_beside_an_amd_card_may_be_the_default_indexs_build_for_nvidia(doctor, version, told):
+    """It computes on the CPU without a word; a distribution's own build for ROCm has a bare version too."""
+    report = doctor(platform="linux", arch="x86_64", python="3.12", gpus=RX_7900, packages={"torch": version})
+    found = {one.code: one.confidence for one in report.findings}
+    assert found.get("wrong-vendor-build", "") == told

@@ -10,7 +10,7 @@ from compat.findings import Evidence
 from compat.joints import kernels
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
-from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, assumed, told
 from compat.rules.stack import Installed, named
 from compat.sentences import Sentence
 from compat.targets import Sm, kernels_for, sm
@@ -78,10 +78,7 @@ def as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found
 
     A bare version such as 1.12.1 says nothing of the build: conda, NGC and vendor indexes write no local tag either.
     """
-    if not may_be_another(item, gpu, matrix):
-        return found
-    detail = f"{found.detail} That holds if it is the build of the default index, which its bare version leaves open."
-    return replace(found, detail=detail, confidence="possible", severity="warning")
+    return assumed(found) if may_be_another(item, gpu, matrix) else found
 
 
 def refused(case: Case, cards: list[tuple[Gpu, Sm]]) -> list[tuple[Gpu, Sm, Installed]]:

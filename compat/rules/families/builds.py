@@ -12,7 +12,7 @@ from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, any_of
 from compat.rules.knowledge import cite
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, told
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, assumed, told
 from compat.rules.stack import FRAMEWORKS, canonical
 from compat.rules.together import clashing
 from compat.sentences import Sentence
@@ -71,12 +71,17 @@ class WrongVendorBuild(Rule):
             return Fits("")
         cards = usable(host.gpus or ())
         makers = {gpu.vendor for gpu in cards}
+        open_: Outcome = None
         for item in case.installed:
             speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
-            if speaks and makers and speaks not in makers and (not item.inferred or self._blind(signals)):
+            if speaks and makers and speaks not in makers:
                 shown = cards[0].name or cards[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
-                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
+                found = Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
+                if not item.inferred or self._blind(signals):
+                    return found
+                if item.row and not item.row.extras:  # what an extra brings is not there for sure
+                    open_ = open_ or assumed(found)
             if (
                 speaks == "amd"
                 and not makers
@@ -87,7 +92,7 @@ class WrongVendorBuild(Rule):
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
             if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and host.driver)):
                 return self._beside(case, cards) or Fits("")
-        return self._beside(case, cards) or self._by_message(case, cards)
+        return self._beside(case, cards) or self._by_message(case, cards) or open_
 
     @staticmethod
     def _beside(case: Case, cards: tuple[Gpu, ...]) -> Outcome:
