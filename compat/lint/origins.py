@@ -173,7 +173,12 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     admitted = _admitted(request.spec, (*everything, *broken), pre=pre)
     published = _with_extra([(build, item) for build in admitted for item in places if item.has(build)], asked)
     if not published:
-        return _nowhere(request, everything, places, place, package.name in _settled(matrix))
+        # a release that a sibling's rows have, and this one's skip, may well be there
+        skipped = any(
+            build.full_version == request.exact for build in matrix.builds(package.name) if build not in named
+        )
+        settled = package.name in _settled(matrix) and not skipped
+        return _nowhere(request, everything, places, place, settled)
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
 

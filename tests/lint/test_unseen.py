@@ -548,3 +548,8 @@ def test_a_fault_of_another_kind_of_file_is_told_and_the_form_beside_it_passes(n
     ]
     assert code in told[0]
     assert code not in told[1]
+
+
+def test_a_release_that_only_a_sibling_has_rows_of_is_not_known_to_be_absent():
+    ask = sources.read("paddlepaddle==2.4.2\n", "requirements.txt")
+    assert "version-does-not-exist" not in {one.code for one in lint(ask, MATRIX).findings}
