@@ -87,7 +87,11 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         *table(rows, pen, indent="  "),
         "",
     ]
-    facts = [("with it", pin, f"{build.name} needs exactly this") for build in chosen.builds for pin in build.pins]
+    facts = [
+        ("with it", pin, f"{build.name} needs exactly this" if "==" in pin else f"{build.name} needs it")
+        for build in chosen.builds
+        for pin in build.pins
+    ]
     if chosen.base_image:
         facts.append(("base image", chosen.base_image.image, chosen.base_image.why))
     if chosen.system:
