@@ -55,15 +55,19 @@ def test_a_log_without_a_known_message_is_not_explained(log):
     assert cause(log, matrix()) == ()
 
 
-def test_a_log_is_kept_whole(tmp_path, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
+def test_the_last_log_is_kept_whole_and_nothing_in_the_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    keep("the one before")
     place = keep("a\nß\udcff\n" * 1000)
-    assert place.startswith(str(tmp_path))
+    assert place == str(tmp_path / "state" / "envcheck" / "build.log")
     with open(place, encoding="utf-8") as stream:
         assert stream.read() == "a\nß?\n" * 1000
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["build.log"]
 
 
-def test_a_log_that_cannot_be_kept_is_said_to_be_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+@pytest.mark.parametrize("state", ["/dev/null", "relative"])
+def test_a_log_that_cannot_be_kept_is_said_to_be_lost(monkeypatch, state):
+    monkeypatch.setenv("XDG_STATE_HOME", state)
     assert keep("x").startswith("not kept, ")
