@@ -191,7 +191,14 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     others = {row.distribution for row in matrix.builds(name)} & {*named}
     plain = name in named or not others  # of a distribution of its own its own rows count alone
     own = [row for row in here if not row.index and (row.distribution in named or (plain and not row.distribution))]
+    if is_whole(named):
+        own = [row for row in own if not row.extras] or own  # what an extra brings is listed by its own name
     return next((row for row in own if row.runtime != "cpu"), own[0] if own else None)
+
+
+def is_whole(packages: dict[str, str]) -> bool:
+    """Whether a list of packages is long enough to be all of them, so that what it lacks is not there."""
+    return len(packages) > 3
 
 
 def platform_tag(host: Host) -> str:

@@ -306,3 +306,13 @@ def test_a_bare_version_beside_an_amd_card_may_be_the_default_indexs_build_for_n
     report = doctor(platform="linux", arch="x86_64", python="3.12", gpus=RX_7900, packages={"torch": version})
     found = {one.code: one.confidence for one in report.findings}
     assert found.get("wrong-vendor-build", "") == told
+
+
+@pytest.mark.parametrize(("plugin", "told"), [({}, "likely"), ({"jax-cuda12-plugin": "0.5.0"}, "")])
+def test_jax_without_its_plug_in_computes_on_the_cpu(doctor, plugin, told):
+    """Its GPU code is in a package of its own, which a whole list of packages would hold."""
+    card = {"name": "NVIDIA A100-SXM4-40GB", "vendor": "nvidia", "target": "sm_80"}
+    listed = {"jax": "0.5.0", "jaxlib": "0.5.0", "numpy": "2.1.0", "scipy": "1.14.0", **plugin}
+    report = doctor(platform="linux", arch="x86_64", driver="580.65.06", gpus=[card], packages=listed)
+    assert {one.code: one.confidence for one in report.findings}.get("cpu-only-build", "") == told
+    assert any("carries code for sm_80" in text for text in report.fine) == bool(plugin)

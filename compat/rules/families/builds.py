@@ -13,7 +13,7 @@ from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, any_of
 from compat.rules.knowledge import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, assumed, told
-from compat.rules.stack import FRAMEWORKS, canonical
+from compat.rules.stack import FRAMEWORKS, canonical, is_whole
 from compat.rules.together import clashing
 from compat.sentences import Sentence
 
@@ -221,4 +221,5 @@ def _bare_jax(case: Case, *, heard: bool) -> Installed | None:
     item = next((item for item in case.installed if item.name == "jax" and not item.cuda and not item.rocm), None)
     if any(re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|libtpu.*|jax-metal", name) for name in names):
         return None
-    return item if heard or ("jaxlib" in names and case.host.packages is not None and len(names) > 3) else None
+    listed = "jaxlib" in names and case.host.packages is not None and is_whole(case.distributions)
+    return item if heard or listed else None
