@@ -217,12 +217,23 @@ def ask(one: Question, tally: Tally) -> bool:
 
 EXTRAS = "which extras were asked for is not recorded on a machine: with others, resolve says what the doctor says"
 
+TAKEN = "resolve takes the extra without which the release computes nothing there; doctor and lint judge it without"
+
 
 def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
     """Why the three were not asked the same, where that explains all of the difference; else empty."""
     doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
+    if doctor == lint and resolve == "fits" and _takes_extras(one):
+        return TAKEN
     others = _other_extras(one) if resolve == lint else ()
     return EXTRAS if any(resolved(each).word == doctor for each in others) else ""
+
+
+def _takes_extras(one: Question) -> bool:
+    """Whether resolve's plan has a package of the question with an extra that the question leaves out."""
+    asked = {build.package: {*build.extras} for build in one.builds}
+    plan = resolve(one.pins, one.host(), MATRIX).plan
+    return plan is not None and any({*build.extras} - asked.get(build.name, {*build.extras}) for build in plan.builds)
 
 
 def _other_extras(one: Question) -> Iterator[Question]:
