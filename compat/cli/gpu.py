@@ -105,7 +105,8 @@ def recommend(
         speech.note(f"note: {len(found) - len(shown)} more run it: --limit 0 shows all")
     if not found:
         speech.note(f"note: {choosing.why_none(matrix, asked)}")
-    _say(choosing.document(matrix, shown), choosing.listing(matrix, shown, asked), speech, sources=sources)
+    if found or speech.format != "text":
+        _say(choosing.document(matrix, shown), choosing.listing(matrix, shown, asked), speech, sources=sources)
     return 0 if found else 1
 
 
