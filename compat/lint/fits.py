@@ -95,7 +95,8 @@ def _disputes(item: Taken, other: Taken, scene: Scene) -> tuple[Dispute, ...]:
     """What stands between two packages in every environment that holds both, as the joint says; else nothing."""
     markers = (item.request.marker, other.request.marker)
     worlds = [world for world in scene.worlds if together(markers, (world,))]
-    found = []
+    shared = [world for world in worlds if all(nearest.is_published(one, world, scene) for one in (item, other))]
+    worlds, found = shared or worlds, []
     for world in worlds:
         ours, theirs = (_parts(one, world, scene) for one in (item, other))
         found.append(tuple(one for one in joint.nearest(scene.matrix, ours, theirs, world) if one.clash))
@@ -313,8 +314,8 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
         yield from _mixed(item, other, parted, scene)
     elif found and parted is None and item.request.exact and other.request.exact and not _loose(item, other):
         third = found[0].objection.name
-        if any(one.request.name == third and one.request.exact and one not in (item, other) for one in scene.env):
-            return  # it is judged against each of the two: see pairs
+        if any(one.request.name == third and one.request.exact for one in (item, other, *scene.env)):
+            return  # it is judged against each of the two, or is one of them: see pairs
         level: Severity = "error" if _solved_together(item, other, scene) else "warning"
         detail, cited = f"{found[0].clash.why if found[0].clash else ''}.", _cited(found, scene)
         code = "frameworks-conflict"
@@ -346,7 +347,9 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
     why = dispute.clash.why if dispute.clash else ""
     if _are_twins(dispute, scene):
         level: Severity = "warning" if "rocm" in kinds else "error"  # ROCm's minors were published crosswise
-        yield finding("framework-build-tag-mismatch", scene, place, f"{why}.", severity=level, sources=sources)
+        asked = nearest.tagged(item, other, scene)
+        fix = f"Ask for {asked}." if asked else ""
+        yield finding("framework-build-tag-mismatch", scene, place, f"{why}.", severity=level, fix=fix, sources=sources)
         return
     if item.step.branch or other.step.branch or scene.named == "cpu":
         return  # an arm of an "if" is for one of several kinds of machine; a file for the CPU loads no CUDA

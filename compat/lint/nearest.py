@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.facts import Fact, Host
+from compat.joints.platform import is_at
 
 if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.plan import Plan
+    from compat.versions import Environment
 
 # What a container finds of the machine that it runs on; everything else it brings itself.
 DEVICES: Final = (
@@ -55,9 +58,31 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
         found = plan(wish, rest, _machine(scene), scene)
         asked = {one.name: one.version for one in found.builds} if found else {}
         stays = asked.get(kept.request.name, "").partition("+")[0] == kept.version.partition("+")[0]
-        new = asked.get(name, "") if tag else asked.get(name, "").partition("+")[0]
+        new = asked.get(name, "")
+        new = new if tag or f"{name}=={new.partition('+')[0]}" == wish else new.partition("+")[0]
         known[wish, rest] = f"{name}=={new}" if stays and new else ""
     return known.get((wish, rest), "")
+
+
+def tagged(one: Taken, other: Taken, scene: Scene) -> str:
+    """The build of a companion for the runtime of its framework as that is pinned; empty where none of two is one."""
+    for moving, kept in ((one, other), (other, one)):
+        package = scene.matrix.package(moving.request.name)
+        if package and package.follows == kept.request.name and moving.version and kept.version:
+            name, plain, tag = package.name, moving.version.partition("+")[0], kept.version.partition("+")[2]
+            if tag and any(row.local == tag for row in scene.matrix.builds_of(name, plain)):
+                return f"{name}=={plain}+{tag}"
+            found = beside(moving, kept, scene)
+            return found if found != pin(moving) else ""
+    return ""
+
+
+def is_published(item: Taken, world: Environment, scene: Scene) -> bool:
+    """Whether a release that is known has a wheel for a place and a Python, as far as its rows tell."""
+    rows = scene.matrix.builds_of(item.request.name, item.version.partition("+")[0]) if item.version else ()
+    python = versions.minor(world.python)
+    here = (is_at(row, world.place) and (not python or not row.python or python in row.python) for row in rows)
+    return not rows or any(here)
 
 
 def _machine(scene: Scene) -> Host:

@@ -147,6 +147,23 @@ def test_a_pair_is_mended_at_the_companion_where_that_is_enough(python, installe
         assert first_fix(machine, installed)[1] == {near}
 
 
+@pytest.mark.parametrize(
+    ("pins", "asked"),
+    [
+        ("torch==1.12.1+cu113 torchvision==0.13.1", "Ask for torchvision==0.13.1+cu113."),
+        ("torch==2.5.1+cu118 torchaudio==2.5.1+cu124", "Ask for torchaudio==2.5.1+cu118."),
+        (
+            "triton==2.0.0 torch==2.5.0",
+            "Pin triton==3.1.0.",
+        ),  # torch 2.5 wants it below Python 3.13, as triton 2.0 does
+    ],
+)
+def test_lint_names_the_build_for_the_frameworks_own(pins, asked):
+    report = lint(sources.read(pins.replace(" ", "\n"), "requirements.txt"), MATRIX)
+    codes = {"framework-build-tag-mismatch", "framework-pair-mismatch", "frameworks-conflict"}
+    assert [one.fix.text for one in report.findings if one.code in codes] == [asked]
+
+
 # Python, what is installed that has no files for it, and the build that both keep beside another Python. The number
 # of that Python may differ: the doctor takes the one next to yours, the resolver the one that its base image has.
 PYTHONS = [
