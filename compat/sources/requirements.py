@@ -25,6 +25,8 @@ _WHEEL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl"
 )
 _HERE: Final = versions.Environment("linux_x86_64")
+# Markers under which constraints bound one package: a file with more is nobody's, and costs their product.
+_MARKERS: Final = 16
 # Options that take a value, and what the value is.
 _VALUED: Final = {
     **dict.fromkeys(("-i", "--index-url", "--default-index", "--pypi-url"), "index"),
@@ -123,8 +125,8 @@ def constrained(requests: Sequence[Request], limits: Sequence[Request]) -> list[
     found: list[Request] = []
     for each in requests:
         own = {} if each.url else bounds.get(each.name, {})
-        common = own.get("", [])
-        for marker in [marker for marker in own if marker] or [""]:
+        common, marked = own.get("", []), [marker for marker in own if marker]
+        for marker in marked if 0 < len(marked) <= _MARKERS else [""]:
             specs = dict.fromkeys(filter(None, (each.spec, *common, *(own[marker] if marker else ()))))
             joined = " and ".join(f"({one})" for one in (each.marker, marker) if one) if marker else each.marker
             found.append(replace(each, spec=",".join(specs), marker=joined))

@@ -73,6 +73,15 @@ def test_more_environment_markers_than_a_person_writes_are_refused(envcheck):
     )
 
 
+def test_constraints_under_many_markers_do_not_multiply_the_requests():
+    from compat.sources.requirements import constrained, request
+
+    asked = [request(f"numpy>=1.{n}", n) for n in range(500)]
+    limits = [request(f"numpy<{n}; python_version > '3.{n}'", n) for n in range(500)]
+    assert len(constrained(asked, limits)) == len(asked)
+    assert {one.spec for one in constrained(asked[:1], limits[:2])} == {">=1.0,<0", ">=1.0,<1"}
+
+
 def test_a_marker_of_many_unknown_variables_is_unknown_and_not_tried_for_minutes():
     from compat import versions
 
