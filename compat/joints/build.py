@@ -131,12 +131,11 @@ def part(matrix: Matrix, build: Build, package: str, *, has_minors: bool = False
 
 def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
     """What a row alone says of a part, by the names of its attributes."""
-    version = build.version
     return {
         "build": build,
         "package": package,
-        "version": version,
-        "full": build.full_version if build.local or build.published else version,
+        "version": build.version,
+        "full": build.full_version,
         "requires": build.requires + build.pins,
         **_aim(matrix, build.runtime, build.kernels),
     }

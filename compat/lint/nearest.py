@@ -67,9 +67,8 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
 def tagged(one: Taken, other: Taken, scene: Scene) -> str:
     """The build of a companion for the runtime of its framework as that is pinned; empty where none of two is one."""
     for moving, kept in ((one, other), (other, one)):
-        package = scene.matrix.package(moving.request.name)
-        if package and package.follows == kept.request.name and moving.version and kept.version:
-            name, plain, tag = package.name, moving.version.partition("+")[0], kept.version.partition("+")[2]
+        if _follows(moving, kept, scene) and moving.version and kept.version:
+            name, plain, tag = moving.request.name, moving.version.partition("+")[0], kept.version.partition("+")[2]
             if tag and any(row.local == tag for row in scene.matrix.builds_of(name, plain)):
                 return f"{name}=={plain}+{tag}"
             found = beside(moving, kept, scene)

@@ -29,7 +29,6 @@ _CONFIGURED: Final = {
     "extra-index-url": "PIP_EXTRA_INDEX_URL",
     "find-links": "PIP_FIND_LINKS",
 }
-_LINE: Final = re.compile(rf"(?m)^({'|'.join(_CONFIGURED)})[ \t]*=((?:.*)(?:\n[ \t]+\S+)*)")
 # Stands for the index where a pip.conf that nobody can see decides.
 UNSEEN: Final = "a configuration file that is not at hand"
 
@@ -75,7 +74,15 @@ def configured(command: Command) -> dict[str, str]:
 
 
 def written(path: str, text: str) -> dict[str, str]:
-    """What a pip.conf that a step writes says, as variables."""
+    """What a pip.conf that a step writes says, as variables; one that the parser refuses stops pip too."""
     if PurePosixPath(path).name not in {"pip.conf", "pip.ini"}:
         return {}
-    return {_CONFIGURED[name]: " ".join(value.split()) for name, value in _LINE.findall(text)}
+    from configparser import Error, RawConfigParser  # as pip reads it
+
+    parser = RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text)
+    except Error:
+        return {}
+    told = {name: value for part in ("global", "install") if part in parser for name, value in parser.items(part)}
+    return {_CONFIGURED[name]: " ".join(value.split()) for name, value in told.items() if name in _CONFIGURED and value}
