@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import stopping
+from compat.build import podman
 from compat.build.engine import SCRATCH
 from compat.errors import CannotCheckError
 from compat.lazy import dataclass
@@ -99,6 +100,8 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
     from docker.errors import APIError
 
     try:
+        if limits.get("device_requests") and podman.is_podman(client):
+            return podman.created(client, image, command, _ENVIRONMENT, **limits)
         return client.containers.create(
             image.id,
             command[1:],
@@ -254,4 +257,6 @@ def refusal(text: str) -> str:
     """Why the engine could not start the container; the commonest reason in plain words."""
     if "could not select device driver" in text:
         return "the engine has no GPU runtime: it cannot give a container its GPU"
+    if "CDI device" in text:
+        return f"no CDI specification has the device: {' '.join(text.split())[:400]}"
     return f"the engine could not start the container: {' '.join(text.split())[:400]}"

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.build.podman import is_podman
 from compat.errors import CannotCheckError, InputError
 
 if TYPE_CHECKING:
@@ -108,8 +109,9 @@ def image_of(client: Any, name: str) -> Any:
 def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:
     """How a container gets the devices of a plan.
 
-    NVIDIA: the engine's ``--gpus`` request, or CDI names where the engine knows only those. AMD: the kernel's nodes and
-    the numeric groups that own them (ROCm documentation, "Running ROCm Docker containers"). Intel: ``/dev/dri``.
+    NVIDIA: the engine's ``--gpus`` request, or CDI names where the engine knows only those, as Podman does. AMD: the
+    kernel's nodes and the numeric groups that own them (ROCm documentation, "Running ROCm Docker containers"). Intel:
+    ``/dev/dri``.
 
     Args:
         client: the engine.
@@ -120,12 +122,13 @@ def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:
         return {}
     if runtime.startswith(("rocm", "xpu")):
         return _nodes(("/dev/kfd", "/dev/dri") if runtime.startswith("rocm") else ("/dev/dri",))
-    if not _has_nvidia(client):
+    known = _has_nvidia(client)
+    if not known and "=" not in gpus:
         return {}
     from docker.types import DeviceRequest
 
     capabilities = [["compute", "utility"]]
-    if _has_cdi_only(client):
+    if not known or _has_cdi_only(client) or is_podman(client):
         # An engine knows CDI devices by their full names only; "all" is one of NVIDIA's.
         names = [item if "=" in item else "nvidia.com/gpu=" + item for item in gpus.split(",")]
         return {"device_requests": [DeviceRequest(driver="cdi", device_ids=names)]}

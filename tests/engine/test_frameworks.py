@@ -96,11 +96,11 @@ FRAMEWORKS = {
         for form in ("plain", "factory")
     ],
 )
-def test_both_forms_of_every_framework_build_and_compute(made, slim, index, framework, form):
+def test_both_forms_of_every_framework_build_and_compute(made, slim, index, framework, form, usual_builder):
     build = FRAMEWORKS[framework]
     if "+" in build.version:  # not on the package index
         build = replace(build, index=index(f"{build.name}=={build.version}"))
-    built = made(slim(build), f"{framework}-{form}", wish=dockerfile.Settings(form=form))
+    built = made(slim(build), f"{framework}-{form}", wish=dockerfile.Settings(form=form, builder=usual_builder))
     assert built.ok, built.why
     result = verify(built.tag, timeout=300)
     assert result.ok, result.findings

@@ -23,9 +23,9 @@ print(len(objects), sorted({name for text in said for name in re.findall(r"(\\S+
 
 
 @pytest.mark.parametrize("form", ["plain", "factory"])
-def test_lightgbm_finds_the_openmp_that_its_wheel_does_not_carry(made, slim, client, form):
+def test_lightgbm_finds_the_openmp_that_its_wheel_does_not_carry(made, slim, client, form, usual_builder):
     lightgbm = PlannedBuild(name="lightgbm", version="4.6.0", runtime="cpu")
-    built = made(slim(lightgbm), f"lightgbm-{form}", wish=Settings(form=form))
+    built = made(slim(lightgbm), f"lightgbm-{form}", wish=Settings(form=form, builder=usual_builder))
     assert built.ok, built.why
     words = ["python", "-c", "import lightgbm; print(lightgbm.__version__)"]
     assert client.containers.run(built.tag, words, remove=True, network_mode="none").decode().split() == ["4.6.0"]
@@ -33,7 +33,7 @@ def test_lightgbm_finds_the_openmp_that_its_wheel_does_not_carry(made, slim, cli
     assert (count > 10, missing) == (True, "[]")
 
 
-def test_opencv_finds_the_libraries_of_the_desktop_that_ultralytics_brings(made, slim, client):
+def test_opencv_finds_the_libraries_of_the_desktop_that_ultralytics_brings(made, slim, client, usual_builder):
     """ultralytics itself wants torch and its gigabytes; its packages of the system and opencv's wheel are enough."""
     from compat.dockerfile import system
 
@@ -42,7 +42,7 @@ def test_opencv_finds_the_libraries_of_the_desktop_that_ultralytics_brings(made,
     packages = system.loose(ultralytics, ultralytics.base_image, Settings())
     assert packages
     for apt, expected in ((tuple(packages), "[]"), ((), "libGL.so.1")):
-        built = made(slim(build), f"opencv-{len(apt)}", wish=Settings(apt=apt))
+        built = made(slim(build), f"opencv-{len(apt)}", wish=Settings(apt=apt, builder=usual_builder))
         assert built.ok, built.why
         assert expected in inside(client, built.tag)[1]
 

@@ -295,15 +295,19 @@ def test_an_odd_engine_address_is_no_traceback(monkeypatch, host):
 
 
 class Client:
-    def __init__(self, **info):
-        self.told = info
+    def __init__(self, name="Engine", **info):
+        self.name, self.told = name, info
 
     def info(self):
         return self.told
 
+    def version(self):
+        return {"Components": [{"Name": self.name}]}
+
 
 NVIDIA = {"Runtimes": {"runc": {}, "nvidia": {}}}
 CDI = {"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}
+PODMAN = {"name": "Podman Engine", **NVIDIA}
 
 
 @pytest.mark.parametrize(
@@ -313,6 +317,8 @@ CDI = {"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"
         (NVIDIA, "cuda12.6", "0,2", {"Count": 0, "Driver": "", "DeviceIDs": ["0", "2"]}),
         (CDI, "cuda12.6", "all", {"Count": 0, "Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}),
         (CDI, "cuda12.6", "1,x.org/gpu=2", {"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=1", "x.org/gpu=2"]}),
+        (PODMAN, "cuda12.6", "all", {"Count": 0, "Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}),
+        ({}, "cuda12.6", "x.org/gpu=2", {"Driver": "cdi", "DeviceIDs": ["x.org/gpu=2"]}),  # whoever names it has it
         (NVIDIA, "cpu", "all", None),
         (NVIDIA, "cuda12.6", "none", None),
     ],

@@ -85,6 +85,8 @@ def test_a_python_that_is_not_there_is_no_fault_of_the_engine(said, absent):
 def test_the_commonest_refusal_is_told_in_plain_words():
     said = 'could not select device driver "" with capabilities: [[gpu]]'
     assert container.refusal(said) == "the engine has no GPU runtime: it cannot give a container its GPU"
+    said = "setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all"
+    assert container.refusal(said) == f"no CDI specification has the device: {said}"
     other = container.refusal("a\n  b" + "x" * 900)
     assert other.startswith("the engine could not start the container: a bx")
     assert len(other) < 450
