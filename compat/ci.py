@@ -148,8 +148,10 @@ def write(grid: Grid, format: str) -> str:  # noqa: A002
     return writers[format](grid)
 
 
-def pipeline(grid: Grid, format: str, jobs: Jobs) -> dict[str, str]:  # noqa: A002
+def pipeline(grid: Grid, format: str, jobs: Jobs, *, again: bool = False) -> dict[str, str]:  # noqa: A002
     """Path in the repository -> text: the pipeline in one of :data:`PIPELINES`, and a plan for each cell.
+
+    With ``again``, where the axes are the project's own, a job tells when a newer envcheck plans otherwise.
 
     Raises:
         InputError: if what the jobs are to install is not known: a name alone may be somebody else's package.
@@ -178,6 +180,7 @@ def pipeline(grid: Grid, format: str, jobs: Jobs) -> dict[str, str]:  # noqa: A0
     install = f"pip install {shlex.quote(jobs.install)}"
     text = environment.get_template(f"{place.rpartition('/')[2]}.j2").render(
         jobs=jobs,
+        again=again,
         cells=grid.cells,
         host=jobs.registry.partition("/")[0],
         install=json.dumps(_literal(install) if format == "workflow" else install),

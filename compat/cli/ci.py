@@ -63,11 +63,12 @@ def command(
         if not wishes:
             matrix = index.laid_over((line for each in base.frameworks for line in each), matrix, speech)
         grid = grid_of(base.over(**given), matrix)
-    _tell(grid, speech, config)
+    project = not (plan or wishes or config or knowledge.matrix or any(given.values()))
+    _tell(grid, speech, config, again=project)
     return 0 if grid.cells else 1
 
 
-def _tell(grid: Grid, speech: Speech, config: str) -> None:
+def _tell(grid: Grid, speech: Speech, config: str, *, again: bool) -> None:
     """Say the cells in the format asked for; a pipeline that goes into a folder is a file for each plan, too."""
     from compat import ci
     from compat.app.configuration import jobs_of
@@ -82,6 +83,7 @@ def _tell(grid: Grid, speech: Speech, config: str) -> None:
         speech.note(f"left out {left.name}: {left.why}")
     if not (speech.format in ci.PIPELINES and speech.output and Path(speech.output).is_dir()):
         return speech.say(ci.write(grid, speech.format))
-    for name in write_tree(speech.output, ci.pipeline(grid, speech.format, jobs_of(config)), ci.HEAD):
+    files = ci.pipeline(grid, speech.format, jobs_of(config), again=again)
+    for name in write_tree(speech.output, files, ci.HEAD):
         speech.note(f"written: {name}")
     return None

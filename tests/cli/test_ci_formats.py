@@ -56,18 +56,19 @@ def test_a_whole_pipeline_is_what_its_system_reads(repository, request):
     assert ok, said
 
 
-def steps_of(folder, format_):
-    """The shell steps for the CPU cell of torch, with their variables, as the two systems would run them."""
+def steps_of(folder, format_, runtime):
+    """The shell steps for torch's cell of a runtime, with their variables, as the two systems would run them."""
     text = (folder / ci.PIPELINES[format_]).read_text()
-    name = next(path.stem for path in (folder / "images").glob("torch*cpu*.json"))
+    name = next(path.stem for path in (folder / "images").glob(f"torch*{runtime}*.json"))
     document = yaml.safe_load(text)
     if format_ == "gitlab":
-        job = document[document[name]["extends"]]
+        job = document[".image"] | document[document[name]["extends"]]
         known = {"CI_JOB_NAME": name, "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
         own = {key: re.sub(r"\$(\w+)", lambda word: known[word[1]], text) for key, text in job["variables"].items()}
         return [*job["before_script"], *job["script"]], {**known, **own, "REGISTRY_TOKEN": "t", "REGISTRY_ACCOUNT": "a"}
     job = document["jobs"]["image"]
-    runs = [step for step in job["steps"] if "run" in step and "${{ matrix.gpu }}" not in step.get("if", "")]
+    other = "${{ matrix.gpu }}" if runtime == "cpu" else "${{ !matrix.gpu }}"
+    runs = [step for step in job["steps"] if "run" in step and step.get("if", "") != other]
     variables = {key: text.replace("${{ matrix.name }}", name) for key, text in job["env"].items()}
     scripts = [step["run"].replace("${{ '${{' }}", "${{") for step in runs]
     return scripts, {**variables, "ACCOUNT": "a", "TOKEN": "t", "DIGEST": "sha256:abc"}
@@ -81,50 +82,61 @@ case "$*" in *--password-stdin*) cat > "$CALLS.password" ;; inspect*) echo name@
 # The real program, up to the engine, which only verify talks to by its socket: that it finds none is what it then says.
 ENVCHECK = """#!/bin/sh
 echo "envcheck $*" >> "$CALLS"
-{python} -m compat "$@"; code=$?
+{python} -m compat "$@" $OVERLAY; code=$?
 if [ "$1" = verify ]; then test "$code" = 3; else exit "$code"; fi
 """
 
 
-@pytest.mark.parametrize("repository", SCHEMAS, indirect=True)
-def test_every_shell_step_of_a_pipeline_runs(repository, request, tmp_path):
-    format_ = request.node.callspec.params["repository"]
-    scripts, variables = steps_of(repository, format_)
-    programs = tmp_path / "bin"
+@pytest.fixture
+def runner(tmp_path):
+    """Runs shell steps in a folder with stand-ins for what a runner has; returns the exit codes and the calls."""
+    programs, calls = tmp_path / "bin", tmp_path / "calls"
     programs.mkdir()
     for name in ("docker", "apt-get", "pip", "cosign"):
         (programs / name).write_text(STAND_IN)
     (programs / "envcheck").write_text(ENVCHECK.format(python=sys.executable))
     for path in programs.iterdir():
         path.chmod(0o755)
-    calls, summary, output = (tmp_path / name for name in ("calls", "summary", "output"))
-    environment = {
-        **os.environ,
-        **variables,
-        "PATH": f"{programs}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "CALLS": str(calls),
-        "GITHUB_STEP_SUMMARY": str(summary),
-        "GITHUB_OUTPUT": str(output),
-        "DOCKER_HOST": "unix:///nowhere",
-    }
-    for script in scripts:
-        done = subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", script], cwd=repository, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{script}: {done.stderr}"
-    told = calls.read_text().splitlines()
+    files = {"CALLS": calls, "GITHUB_STEP_SUMMARY": tmp_path / "summary", "GITHUB_OUTPUT": tmp_path / "output"}
+
+    def run(scripts, folder, **variables):
+        own = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "DOCKER_HOST": "unix:///nowhere"}
+        environment = {**os.environ, **variables, **own, **{key: str(path) for key, path in files.items()}}
+        codes = []
+        for script in scripts:
+            words = ["bash", "-eo", "pipefail", "-c", script]
+            done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+            codes.append(done.returncode)
+            print(f"{script}: {done.stdout}{done.stderr}")
+        return codes, calls.read_text().splitlines()
+
+    return run
+
+
+@pytest.mark.parametrize("runtime", ["cpu", "cuda12-8"])
+@pytest.mark.parametrize("repository", SCHEMAS, indirect=True)
+def test_every_shell_step_of_a_pipeline_runs(repository, request, tmp_path, runner, runtime):
+    format_ = request.node.callspec.params["repository"]
+    scripts, variables = steps_of(repository, format_, runtime)
+    codes, told = runner(scripts, repository, **variables)
+    unproved = runtime != "cpu"
+    assert codes == [0] * (len(codes) - 1) + [3 if unproved and format_ == "gitlab" else 0]
     assert any(line.startswith("pip install ./wheels/envcheck ${{ x }}.whl") for line in told)
     assert (tmp_path / "calls.password").read_text() == "t\n"
     image = variables["IMAGE"]
     assert any(
         re.match(rf"docker .*build.* --tag {re.escape(image)} .*--cache-from {re.escape(image)}", one) for one in told
     )
-    assert "FROM python:3.12" in (tmp_path / "calls.file").read_text()
+    assert re.search(
+        "FROM nvidia/cuda|ARG BASE=nvidia|ubuntu" if unproved else "FROM python:3.12",
+        (tmp_path / "calls.file").read_text(),
+    )
+    assert any(line.startswith("envcheck verify") for line in told) is not unproved
     assert f"docker push {image}" in told
     if format_ == "workflow":
-        assert output.read_text() == "digest=sha256:abc\n"
+        assert (tmp_path / "output").read_text() == "digest=sha256:abc\n"
         assert "cosign sign --yes registry.example:5000/team/gpu@sha256:abc" in told
+        assert ("not verified" in (tmp_path / "summary").read_text()) is unproved
 
 
 MOVED = """schema = "envcheck.matrix/1"
@@ -163,6 +175,44 @@ def test_a_matrix_that_moved_changes_each_plan_and_the_plans_start_the_pipeline(
         assert started["schedule"][0]["cron"].split()[2:] == ["*", "*", "1"]
     else:
         assert {"changes": ["images/*"]} in document[".image"]["rules"]
+
+
+AXES = """[tool.envcheck.matrix]
+frameworks = ["torch==2.9.1"]
+runtime = ["cpu"]
+"""
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@pytest.mark.parametrize("format_", SCHEMAS)
+def test_a_newer_envcheck_that_plans_otherwise_is_told_by_the_clock(envcheck, tmp_path, monkeypatch, format_, runner):
+    """The axes are the project's own, so a job can plan anew by itself; where they were typed it could not."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    monkeypatch.chdir(repository)
+    (repository / "pyproject.toml").write_text(CONFIGURED + AXES)
+    assert envcheck("ci", "--format", format_, "--output", ".")[0] == 0
+    path = repository / ci.PIPELINES[format_]
+    ok, said = accepted(path, SCHEMAS[format_])
+    assert ok, said
+    document = yaml.safe_load(path.read_text())
+    if format_ == "workflow":
+        job = document["jobs"]["plans"]
+        assert "schedule" in job["if"]
+        scripts = [step["run"].replace("${{ '${{' }}", "${{") for step in job["steps"] if "run" in step]
+    else:
+        assert "schedule" in document["plans"]["rules"][0]["if"]
+        scripts = document["plans"]["script"]
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "m"]):
+        subprocess.run(["git", *words], check=True)
+    assert set(runner(scripts, repository)[0]) == {0}
+    (tmp_path / "own.toml").write_text(MOVED)
+    codes, _ = runner(scripts, repository, OVERLAY=f"--matrix {tmp_path / 'own.toml'}")
+    assert codes[-1] == 1
+    path.unlink()
+    assert envcheck(*WORDS, "--format", format_, "--output", ".")[0] == 0
+    assert "plan anew" not in path.read_text()
+    assert "plans:" not in path.read_text()
 
 
 def test_our_own_images_follow_the_matrix_and_none_is_green_in_silence(tmp_path):
