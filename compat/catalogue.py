@@ -110,6 +110,7 @@ class Facts:
     device_nodes = _texts("GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128")
     device_nodes_denied = _texts("GPU device nodes that exist but may not be opened")
     device_groups = _table("device node -> group that owns it")
+    init = _text("what manages services: systemd, openrc, or the name of process 1")
     fabric_manager = _text("version and state of NVIDIA's fabric manager; absent if not installed")
     nvswitch = _number("number of NVSwitch devices")
     xids = _texts("NVIDIA Xid numbers found in the kernel log")

@@ -125,6 +125,15 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """Restart a service of the system, or start it now and at each boot, by what manages services there."""
+
+    name: str
+    start: bool = False
+    where: Where = "linux"
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     """A command with a word in angle brackets for a person to fill in: pages show it, a fix leaves it out."""
 
@@ -188,7 +197,9 @@ class Edit:
     new: str
 
 
-Change = Install | Uninstall | Driver | Toolkit | Variable | Python | Command | Example | Container | System | Edit
+Change = (
+    Install | Uninstall | Driver | Toolkit | Variable | Python | Command | Service | Example | Container | System | Edit
+)
 
 
 def deed(change: Change) -> str:  # noqa: PLR0911 - one for each kind of change

@@ -20,6 +20,7 @@ from compat.changes import (
     Install,
     Package,
     Python,
+    Service,
     Uninstall,
     Variable,
 )
@@ -65,6 +66,7 @@ class Place:
         conda: distributions that conda installed, by the names of the Python index.
         environment: kind of the environment, ``conda``: another Python is taken by the same tool, else by uv.
         dialect: ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
+        init: what manages services, as in the facts; empty where that is not known.
     """
 
     platform: str = "linux"
@@ -73,6 +75,7 @@ class Place:
     conda: tuple[str, ...] = ()
     environment: str = ""
     dialect: str = ""
+    init: str = ""
 
 
 def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
@@ -85,7 +88,8 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
     elif manager == "pip":
         manager = next((name for name in ("uv", "poetry") if any(map(_USES[name].match, commands))), "pip")
     where = machine.platform or "linux"
-    return Place(platform=where, manager=manager, conda=_by_conda(machine, commands), environment=kind)
+    conda = _by_conda(machine, commands)
+    return Place(platform=where, manager=manager, conda=conda, environment=kind, init=machine.init or "")
 
 
 def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
@@ -189,9 +193,19 @@ def _simple(change: Change, place: Place) -> str:
             return by_conda if place.environment == "conda" else f"uv venv --python {version}"
         case Command(line) | Example(line):
             return line
+        case Service():
+            return _service(change, place)
         case Container():
             return f"{change.engine} {change.command} {change.options} {change.image or 'IMAGE'}"
     return ""
+
+
+def _service(change: Service, place: Place) -> str:
+    """How a service is started or restarted: by systemd unless the machine is known to run without it."""
+    deed = "start" if change.start else "restart"
+    if place.init in {"", "systemd"}:
+        return f"sudo systemctl {'enable --now' if change.start else deed} {change.name}"
+    return f"sudo {'rc-service' if place.init == 'openrc' else 'service'} {change.name} {deed}"
 
 
 def _named(change: Python) -> str:

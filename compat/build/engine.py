@@ -71,7 +71,7 @@ def _hint(text: str) -> str:
     """What to do about an engine that does not answer, by what its socket said."""
     if "Permission" in text or "denied" in text:
         return "your user may not use the socket: join the group docker, or run as root"
-    return "start it (systemctl start docker), or set DOCKER_HOST to where it listens"
+    return "start it (envcheck doctor tells how), or set DOCKER_HOST to where it listens"
 
 
 def _plain(error: Exception) -> str:

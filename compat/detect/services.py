@@ -1,12 +1,15 @@
 """NVIDIA's helpers beside the driver: fabric manager, IMEX, the multi-process service (MPS), the container toolkit.
 
+And what manages services on this machine at all.
+
 None of them is asked: systemd keeps a control group for each running unit, which anyone may see, and MPS writes the
 number of its process beside its pipes. A program tries those pipes before it tries the GPU itself. The toolkit's
 settings say how GPUs are put into containers, and which requests are refused. Their file is TOML, of which plain
 settings of one line each are read here: importing a TOML reader costs more, and older Pythons have none.
 
 Sources: NVIDIA fabric manager user guide; NVIDIA IMEX guide; NVIDIA, "Multi-Process Service" (CUDA_MPS_PIPE_DIRECTORY,
-its default folder); systemd.slice(5); NVIDIA Container Toolkit, config.toml (``nvidia-ctk config default``).
+its default folder); systemd.slice(5); NVIDIA Container Toolkit, config.toml (``nvidia-ctk config default``);
+sd_booted(3): /run/systemd/system; OpenRC (src/shared/rc.h, RC_SVCDIR): /run/openrc.
 """
 
 from __future__ import annotations
@@ -26,10 +29,11 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "NVIDIA services"
-FACTS: Final = ("fabric_manager", "imex", "mps", "toolkit_config")
+FACTS: Final = ("fabric_manager", "imex", "init", "mps", "toolkit_config")
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "package database, /sys/fs/cgroup/system.slice, MPS pipes, the toolkit's config.toml"
 
+_MANAGERS: Final = {"systemd": "/run/systemd/system", "openrc": "/run/openrc"}
 _SLICES: Final = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")  # cgroup v2, v1
 _PIPES: Final = "/tmp/nvidia-mps"  # noqa: S108 - looked at, never written: where MPS keeps its pipes by default
 _PID: Final = "nvidia-cuda-mps-control.pid"
@@ -47,6 +51,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     return {
         "fabric_manager": _service(machine, r"nvidia-fabric-?manager", "nv-fabricmanager", "nvidia-fabricmanager"),
         "imex": _service(machine, r"nvidia-imex", "nvidia-imex", "nvidia-imex"),
+        "init": _init(machine),
         "mps": _mps(machine),
         "toolkit_config": _settings(machine),
     }
@@ -68,6 +73,20 @@ def _service(machine: Machine, package: str, program: str, unit: str) -> Reading
     if not running and not machine.exists(_SLICES[0]):
         return Unknown("installed, but the system's services are not visible from here", source)
     return Fact(f"{version} {'running' if running else 'stopped'}".strip(), source)
+
+
+def _init(machine: Machine) -> Reading:
+    """What manages services: the folder that systemd or OpenRC keeps while it runs; else the name of process 1.
+
+    A container has a process 1 of its own, which manages the services of no machine.
+    """
+    for name, path in _MANAGERS.items():
+        if machine.exists(path):
+            return Fact(name, path)
+    if container_kind(machine):
+        return Unknown("a container does not see what manages its host's services", "/run")
+    named = machine.text("/proc/1/comm").strip()
+    return Fact(named, "/proc/1/comm") if re.fullmatch(r"[\w.-]{1,15}", named) else Unknown("not told", "/proc/1/comm")
 
 
 def _mps(machine: Machine) -> Reading:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command, Container, System
+from compat.changes import Command, Container, Service, System
 from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
@@ -134,12 +134,9 @@ def _in_cluster(subject: Subject) -> Fix:
         if (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.text
         else "containerd"
     )
-    steps = (
-        f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default",
-        f"sudo systemctl restart {engine}",
-    )
+    configure = Command(f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default")
     text = "Make nvidia the node's default runtime, and run NVIDIA's device plugin."
-    return Fix(text, changes=tuple(map(Command, steps)))
+    return Fix(text, changes=(configure, Service(engine)))
 
 
 def _toolkit(subject: Subject) -> Fix | None:
@@ -150,16 +147,16 @@ def _toolkit(subject: Subject) -> Fix | None:
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"
     if desktop or subject.host.platform == "windows":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")
-    steps = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"]
+    configure, restart = "sudo nvidia-ctk runtime configure --runtime=docker", Service("docker")
     if subject.case.signals.value("cdi_driver"):
         text = "Turn CDI on in Docker, 25 or newer, and restart it."
-        return Fix(text, changes=(Command(f"{steps[0]} --cdi.enabled"), Command(steps[1])))
+        return Fix(text, changes=(Command(f"{configure} --cdi.enabled"), restart))
     if have := subject.host.container_toolkit:
         text = f"nvidia-container-toolkit {have} is installed: configure Docker for it, and restart that Docker."
-        return Fix(text, changes=tuple(map(Command, steps)))
+        return Fix(text, changes=(Command(configure), restart))
     install, _ = of_system([System("container-toolkit")], _outside(subject.host), subject.matrix)
     text = "Install nvidia-container-toolkit from NVIDIA's repository, configure Docker."
-    return Fix(text, changes=(*install, *map(Command, steps)))
+    return Fix(text, changes=(*install, Command(configure), restart))
 
 
 def _outside(machine: Host) -> Host:

@@ -128,6 +128,22 @@ def test_mps_pipes_of_the_environment_count_and_relative_ones_do_not(seen):
     assert seen("services", files=files, env={"CUDA_MPS_PIPE_DIRECTORY": "run/mps"})["mps"].value is None
 
 
+@pytest.mark.parametrize(
+    ("files", "folders", "told"),
+    [
+        ({"/proc/1/comm": "systemd\n"}, ["/run/systemd/system"], "systemd"),
+        ({"/proc/1/comm": "init\n"}, ["/run/openrc"], "openrc"),
+        ({"/proc/1/comm": "init\n"}, [], "init"),  # WSL without systemd, SysV
+        ({"/proc/1/comm": "bash\n", "/.dockerenv": ""}, [], "unknown"),
+        ({"/proc/1/comm": "a; b\n"}, [], "unknown"),
+        ({}, [], "unknown"),
+    ],
+)
+def test_manager_of_services_is_told_by_what_it_keeps_while_it_runs(seen, files, folders, told):
+    reading = seen("services", files=files, folders=folders)["init"]
+    assert ("unknown" if isinstance(reading, Unknown) else reading.value) == told
+
+
 def test_a_container_does_not_know_whether_its_host_has_a_service(seen):
     found = seen("services", files={"/.dockerenv": ""}, folders=["/sys/fs/cgroup/system.slice"])
     assert isinstance(found["fabric_manager"], Unknown)

@@ -4,7 +4,9 @@ import shlex
 
 import pytest
 
-from compat.commands import Place, installs, typed
+from compat.changes import Service
+from compat.commands import Place, installs, place_of, typed
+from compat.facts import Fact, Host
 from compat.plan import PlannedBuild
 
 TORCH = PlannedBuild(name="torch", version="2.4.0+cu124", runtime="cuda12.4", index="https://torch.example/cu124")
@@ -64,3 +66,17 @@ def test_what_is_compiled_comes_last_against_what_was_installed_and_after_its_to
 def test_the_tool_of_the_place_installs(manager, program):
     (line,) = words([TORCH], place=Place(manager=manager))
     assert line[: len(program) + 1] == [*program, "install"]
+
+
+@pytest.mark.parametrize(
+    ("init", "restart", "start"),
+    [
+        (None, "sudo systemctl restart docker", "sudo systemctl enable --now docker"),
+        ("systemd", "sudo systemctl restart docker", "sudo systemctl enable --now docker"),
+        ("openrc", "sudo rc-service docker restart", "sudo rc-service docker start"),
+        ("init", "sudo service docker restart", "sudo service docker start"),
+    ],
+)
+def test_a_service_is_started_by_what_manages_services_there(init, restart, start):
+    place = place_of(Host({"init": Fact(init, "/run")} if init else {}))
+    assert typed([Service("docker"), Service("docker", start=True)], place) == (restart, start)

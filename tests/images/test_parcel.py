@@ -95,7 +95,7 @@ def test_the_lines_of_the_failing_step_are_told_from_those_of_steps_beside_it():
         ("[Errno 13] Permission denied", "group docker"),
         ("permission was denied", "group docker"),
         ("Permission needed", "group docker"),
-        ("[Errno 2] No such file or directory", "systemctl start docker"),
+        ("[Errno 2] No such file or directory", "envcheck doctor tells how"),
         ("[Errno 111] Connection refused", "DOCKER_HOST"),
     ],
 )

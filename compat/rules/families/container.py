@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
-from compat.changes import Command, Container, System
+from compat.changes import Command, Container, Service, System
 from compat.errors import InputError
 from compat.findings import Fix
 from compat.reading.jetson_release import image_l4t
@@ -101,7 +101,7 @@ class ContainerNoGpu(Rule):
     changes = (
         System("container-toolkit"),
         Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
-        Command("sudo systemctl restart docker", "linux"),
+        Service("docker"),
         Container("--gpus all"),
     )
 

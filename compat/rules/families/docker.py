@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.changes import Command, Container, System
+from compat.changes import Command, Container, Service, System
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 from compat.sentences import Sentence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DOCKER: Final = (
     Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
-    Command("sudo systemctl restart docker", "linux"),
+    Service("docker"),
 )
 
 
@@ -55,7 +55,7 @@ class DockerDaemonDown(Rule):
 
     severity = "warning"
     area = "docker"
-    changes = (Command("sudo systemctl enable --now docker", "linux"), Command("docker context ls"))
+    changes = (Service("docker", start=True), Command("docker context ls"))
 
     def check(self, engine_status: str, signals: Hearing) -> Outcome:
         """The client is installed, and nobody listens at the daemon's socket."""
