@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from compat.build.outcome import Probe
     from compat.matrix.rows import Product
 
-_LOW: Final = {"copy": 0.5, "product": 0.3}
+_LOW: Final = {"copy": 0.5, "product": 0.3, "links": 0.0}
 # Shares under which a figure is called low. Slices, power caps, laptops and other programs lower figures honestly, so
-# the marks are wide and the finding a warning.
+# the marks are wide and the finding a warning; of a GPU's links a pair may have one, or none, by how they were laid.
 
 _RATES: Final[Mapping[str, str]] = {
     "float32": "fp32_tflops",
@@ -59,6 +59,9 @@ def _measure(item: Probe, product: Product | None) -> tuple[str, float, float]:
         return "copy", _number(figures.get("gb_per_s")), stated or _number(figures.get("peak_gb_per_s"))
     if ".to_device" in item.name or ".from_device" in item.name:  # its link's, as the kernel tells it
         return "copy", _number(figures.get("gb_per_s")), _number(figures.get("peak_gb_per_s"))
+    between = _number(figures.get("slowest")) or _number(figures.get("bus_gb_per_s"))
+    if between and product and product.links_gbs:
+        return "links", between, product.links_gbs / 2  # a row has both ways together
     format_ = item.name.rpartition("matmul_")[2]
     if product and format_ in _RATES:
         return "product", _number(figures.get("tflops")), float(getattr(product, _RATES[format_]))

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, Callable, Dict, List, Optional
 
 import amdgpu
-from devices import REPEATS, Device, opened
+from devices import Device, opened, settled
 from kernel_files import PCI, value
 from nvml import Sampler
 from reporting import Failed, Report, Skipped
@@ -29,11 +29,6 @@ def run(report: Report, subject: str, seconds: float) -> None:
         _products(report)
     else:
         _copies(report, importlib.import_module(subject + "_driver"))
-
-
-def median(values: List[float]) -> float:
-    """The middle value."""
-    return sorted(values)[len(values) // 2]
 
 
 def _copies(report: Report, vendor: Any) -> None:
@@ -109,14 +104,14 @@ def _products(report: Report) -> None:
 
 
 def _product(adapter: Any, format: str, size: int) -> Dict[str, Any]:
-    """A square product, 2 n^3 operations, median by the device's clock."""
+    """A square product, 2 n^3 operations, by the device's clock."""
     torch, kind = adapter.module, adapter.kind(format)
     if 4 * 4 * size * size > torch.cuda.mem_get_info()[0]:
         raise Skipped("not enough free memory for a product of size %d" % size)
     adapter.set_tf32(format == "tf32")
     work = _work(adapter, kind, format, size)
     with Sampler(monitor_of(torch, 0)) as sampler:
-        seconds, name = median(_events(torch, work)), torch.cuda.get_device_name(0)
+        seconds, name = _seconds(torch, work), torch.cuda.get_device_name(0)
     rate = 2.0 * size**3 / seconds / 1e12
     return dict({"tflops": round(rate, 1), "size": size, "device": name}, **sampler.figures())
 
@@ -144,11 +139,11 @@ def _peer_copies(torch: Any) -> Dict[str, Any]:
             for other in range(count):
                 if other != one:
                     out = torch.zeros(size, dtype=torch.uint8, device="cuda:%d" % other)
-                    seconds = median(_events(torch, lambda: out.copy_(block)))
+                    seconds = _seconds(torch, lambda: out.copy_(block))
                     found["%d>%d" % (one, other)] = round(size / seconds / 1e9, 1)
                     if not torch.equal(out.cpu(), block.cpu()):
                         raise Failed("probe-kernel-wrong-result", "a copy from GPU %d to %d differs" % (one, other))
-    return {"gb_per_s": found, "slowest": min(found.values())}
+    return {"gb_per_s": found, "slowest": min(found.values()), "device": torch.cuda.get_device_name(0)}
 
 
 def _all_reduce(torch: Any) -> Dict[str, Any]:
@@ -158,7 +153,8 @@ def _all_reduce(torch: Any) -> Dict[str, Any]:
     rate = 4 * WORDS / max(item["seconds"] for item in found) / 1e9
     if not all(item["right"] for item in found):
         raise Failed("probe-kernel-wrong-result", "a sum over %d GPUs is wrong" % count)
-    return {"gb_per_s": round(rate, 1), "bus_gb_per_s": round(rate * 2 * (count - 1) / count, 1), "devices": count}
+    bus = round(rate * 2 * (count - 1) / count, 1)
+    return {"gb_per_s": round(rate, 1), "bus_gb_per_s": bus, "devices": count, "device": torch.cuda.get_device_name(0)}
 
 
 def summed(count: int, words: int) -> List[Dict[str, Any]]:
@@ -210,14 +206,15 @@ def _work(adapter: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:
     return lambda: adapter.scaled(left, turned, scale)
 
 
-def _events(torch: Any, work: Callable[[], Any]) -> List[float]:
-    """Seconds of each round; three warm up, since the first product also picks an algorithm and loads its kernels."""
-    taken = []
-    for _ in range(REPEATS + 3):
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+def _seconds(torch: Any, work: Callable[[], Any]) -> float:
+    """Seconds of what is timed, settled, by events that the device stamps."""
+    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+    def once() -> float:
         start.record()
         work()
         stop.record()
         stop.synchronize()
-        taken.append(start.elapsed_time(stop) / 1000.0)
-    return taken[3:]
+        return float(start.elapsed_time(stop)) / 1000.0
+
+    return settled(once)

@@ -6,6 +6,7 @@ CUDA's driver interface and HIP's have the same functions under other names; eac
 import ctypes
 import random
 import struct
+import time
 from typing import Any, Callable, Dict, List, Tuple
 
 from numerics import mixed, uniform
@@ -14,8 +15,25 @@ from reporting import Failed, Report, Skipped
 # Bytes that are copied to the device and back.
 BLOCK = 64 * 1024 * 1024
 
-# Timed rounds after two that warm up: the first ones pay for clocks that rise and for pages that are touched.
+# Rounds of which the middle one counts.
 REPEATS = 10
+
+# Seconds of work before a device that idled may count as settled, and after which it is measured as it is.
+WARM, MOST = 0.3, 5.0
+
+
+def settled(once: Callable[[], float]) -> float:
+    """Median seconds of a round, once it falls no more.
+
+    The first rounds pay for a clock that rises, for pages that are touched and for kernels that are loaded. The median
+    drops the round that another program disturbed, where a mean would keep it.
+    """
+    begun, last = time.monotonic(), float("inf")
+    while True:
+        before, last = last, sorted(once() for _ in range(REPEATS))[REPEATS // 2]
+        spent = time.monotonic() - begun
+        if spent >= MOST or (spent >= WARM and last >= 0.98 * before):
+            return last
 
 
 class Interface:
@@ -157,25 +175,23 @@ class Device:
         self.call("synchronize")
 
     def seconds(self, work: Callable[[], None]) -> float:
-        """Median seconds of ``work`` by the device's own clock, after a warm-up.
+        """Seconds of ``work``, settled, by events that the device stamps: the processor's delays do not count."""
+        start, stop, milliseconds = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
 
-        Events are stamped by the device, so a start that the processor delays does not count; and the median drops the
-        round that another program disturbed, where a mean would keep it.
-        """
-        start, stop, taken = ctypes.c_void_p(), ctypes.c_void_p(), []
-        for event in (start, stop):
-            self.call("event", ctypes.byref(event), 0)
-        for _ in range(REPEATS + 2):
+        def once() -> float:
             self.call("record", start, None)
             work()
             self.call("record", stop, None)
             self.call("wait", stop)
-            milliseconds = ctypes.c_float()
             self.call("elapsed", ctypes.byref(milliseconds), start, stop)
-            taken.append(milliseconds.value / 1000.0)
+            return milliseconds.value / 1000.0
+
+        for event in (start, stop):
+            self.call("event", ctypes.byref(event), 0)
+        found = settled(once)
         for event in (start, stop):
             self.call("forget", event)
-        return sorted(taken[2:])[REPEATS // 2]
+        return found
 
 
 def memory(device: Device) -> Dict[str, Any]:

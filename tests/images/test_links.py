@@ -13,6 +13,8 @@ sys.path.insert(0, str(parcel.FOLDER))
 import bench
 from reporting import Failed, Report, Skipped
 
+H100 = "NVIDIA H100 80GB HBM3"
+
 
 class Block:
     """A tensor: its device and its bytes; a copy may lose some."""
@@ -42,6 +44,7 @@ class Machine:
 
         self.cuda = SimpleNamespace(
             device_count=lambda: count,
+            get_device_name=lambda _: H100,
             device=lambda _: contextlib.nullcontext(),
             mem_get_info=lambda _: (free, free),
             Event=event,
@@ -63,7 +66,7 @@ class Machine:
 
 def test_each_direction_of_each_pair_is_measured():
     machine = Machine({("cuda:0", "cuda:1"): 300.0, ("cuda:1", "cuda:0"): 25.0})
-    assert bench._peer_copies(machine) == {"gb_per_s": {"0>1": 300.0, "1>0": 25.0}, "slowest": 25.0}
+    assert bench._peer_copies(machine) == {"gb_per_s": {"0>1": 300.0, "1>0": 25.0}, "slowest": 25.0, "device": H100}
 
 
 def test_a_copy_that_differs_is_a_wrong_result():
@@ -80,7 +83,12 @@ def test_a_link_carries_its_share_of_the_sum(monkeypatch, count, factor):
     monkeypatch.setattr(bench, "summed", lambda number, _words: said[:number])
     found = bench._all_reduce(Machine({}, count))
     rate = 4 * bench.WORDS / 1e-3 / 1e9
-    assert found == {"gb_per_s": round(rate, 1), "bus_gb_per_s": round(rate * factor, 1), "devices": count}
+    assert found == {
+        "gb_per_s": round(rate, 1),
+        "bus_gb_per_s": round(rate * factor, 1),
+        "devices": count,
+        "device": H100,
+    }
     said[1]["right"] = False
     with pytest.raises(Failed, match="is wrong"):
         bench._all_reduce(Machine({}, count))
@@ -109,7 +117,7 @@ def test_a_full_device_is_not_filled_over_its_brim(monkeypatch):
     monkeypatch.setattr(
         Block, "copy_", lambda self, other: (sizes.append(self.size), setattr(self, "value", other.value))
     )
-    monkeypatch.setattr(bench, "median", lambda _: 1.0)
+    monkeypatch.setattr(bench, "_seconds", lambda _torch, work: (work(), 1.0)[1])
     bench._peer_copies(small)
     assert set(sizes) == {1 << 23}
 
@@ -121,3 +129,54 @@ def test_one_gpu_has_nothing_to_compare(capsys):
     Report("bench-torch", lambda _: "probe-failed").check("peer_copies", bench._peer_copies, Machine({}, 1))
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert told[-1]["status"] == "skip"
+
+
+@pytest.mark.parametrize(
+    ("rises", "round_", "least", "most"),
+    [
+        (0.0, 0.001, 0.3, 0.35),
+        (1.0, 0.001, 1.0, 1.1),
+        (1.0, 0.02, 1.0, 1.8),
+        (1.0, 2.0, 20.0, 20.0),  # ten rounds outlast the time that there is: the middle one counts
+    ],
+)
+def test_a_figure_counts_once_the_clock_has_risen(monkeypatch, rises, round_, least, most):
+    """A device that idled has a tenth of its speed, and the whole of it after so many seconds of work."""
+    import devices
+
+    spent = []
+    monkeypatch.setattr(devices, "time", SimpleNamespace(monotonic=lambda: sum(spent)))
+
+    def once():
+        spent.append(round_ * (10 - 9 * min(1.0, sum(spent) / rises) if rises else 1.0))
+        return spent[-1]
+
+    assert devices.settled(once) == pytest.approx(round_, rel=0.02)
+    assert least <= sum(spent) <= most + spent[0]
+
+
+def test_a_clock_that_never_settles_ends_too(monkeypatch):
+    import devices
+
+    spent = [1.0]
+    monkeypatch.setattr(devices, "time", SimpleNamespace(monotonic=lambda: 0.01 * len(spent)))
+
+    def once():
+        spent.append(spent[-1] * 0.99)
+        return spent[-1]
+
+    devices.settled(once)
+    assert len(spent) == pytest.approx(devices.MOST / 0.01, abs=devices.REPEATS + 1)
+
+
+def test_what_goes_between_gpus_stands_beside_their_links_and_fails_none():
+    """A pair may have one of a GPU's links, or none, by how the board was laid; the matrix tells both ways together."""
+    from compat.build.outcome import Probe
+    from compat.build.peaks import weighed
+
+    copies = Probe("bench-torch.peer_copies", "pass", "", {"slowest": 25.0, "device": H100})
+    summed = Probe("bench-torch.all_reduce", "pass", "", {"bus_gb_per_s": 360.0, "device": H100})
+    told = weighed([copies, summed, Probe("bench-torch.peer_copies", "pass", "", {"slowest": 25.0, "device": "other"})])
+    assert [(item.status, item.figures.get("peak"), item.figures.get("share")) for item in told] == [
+        ("pass", 450.0, 0.056), ("pass", 450.0, 0.8), ("pass", None, None),
+    ]  # fmt: skip
