@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.findings import Finding, Report, Unchecked
-    from compat.matrix.rows import Build
+    from compat.matrix.rows import Build, Image
+    from compat.plan import Answer
 
 
 from agreement_questions import JOINTS, MATRIX, Question, every_pair, pin_of, question, told_apart
@@ -101,6 +102,8 @@ class Tally:
 
 def doctor(question: Question) -> Verdict:
     """The doctor's word on a machine that has exactly these installed."""
+    if question.image:
+        return _by_findings(question, judge(question.host(**_started(question.image)), MATRIX))
     packages = dict(question.plain)
     stated = {}
     for build in question.builds:
@@ -112,6 +115,17 @@ def doctor(question: Question) -> Verdict:
     packages = _disputed(question) | packages
     report = judge(question.host(packages=packages, builds=stated), MATRIX)
     return _by_findings(question, report)
+
+
+def _started(image: str) -> dict[str, object]:
+    """The facts of an image that is to be started, as the doctor reads them of it."""
+    return {"image": image, "image_env": {"NVIDIA_REQUIRE_CUDA": _row_of(image).require}}
+
+
+def _row_of(image: str) -> Image:
+    """The row of a base image."""
+    rows = MATRIX.select("images", repository=image.partition(":")[0])
+    return next(row for row in rows if image in row.references())
 
 
 def _disputed(question: Question) -> dict[str, str]:
@@ -131,6 +145,9 @@ def linted(question: Question) -> Verdict:
 
     It is one that lists all that is installed, as a lock does: what an installer would add is another question.
     """
+    if question.image:
+        started = sources.read(f"FROM {question.image}\n", "Dockerfile")
+        return _by_findings(question, lint(started, MATRIX, on=question.host()))
     indexes = {MATRIX.index_url(build): build.index for build in question.builds if build.index}
     links = {row.name for row in MATRIX.table("indexes") if row.links}
     lines = [f"{'--find-links' if name in links else '--extra-index-url'} {url}" for url, name in indexes.items()]
@@ -178,6 +195,13 @@ def resolved(question: Question, *without: str) -> Verdict:
     """
     known = frozenset(MATRIX.citations.values())
     answer = resolve(question.pins, question.host(*without), MATRIX)
+    if question.image:
+        broken = dict(_weighed(answer))[question.image].startswith("breaks")
+        return (
+            Verdict("clashes", frozenset(MATRIX.cite(_row_of(question.image)).split("; ")))
+            if broken
+            else Verdict("fits")
+        )
     if answer.status == "conflict":
         members = [member for conflict in answer.conflicts for member in conflict.members if member.kind == "matrix"]
         cited = frozenset(part for member in members for part in member.source.split("; ") if part in known)
@@ -190,6 +214,14 @@ def resolved(question: Question, *without: str) -> Verdict:
         cited = frozenset(one for one in known if one in answer.plan.driver.source)
         return Verdict("clashes", cited, f"with {answer.plan.driver.package}")
     return Verdict("fits")
+
+
+def _weighed(answer: Answer) -> Iterator[tuple[str, str]]:
+    """NVIDIA's images that resolve weighed for a plan, each with what speaks against it."""
+    for choice in answer.plan.choices if answer.plan else ():
+        if choice.subject == "base image":
+            found = [(choice.chosen, ""), *(each.split(": ", 1) for each in choice.rejected)]
+            yield from ((name, why) for name, why in found if name.startswith("nvidia/cuda:") and _row_of(name).require)
 
 
 # --- asking ---
@@ -263,9 +295,10 @@ def _is_about_gpus(one: Question) -> bool:
 
 
 def _is_about_image(one: Question, build: Build) -> bool:
-    """Whether no image that holds what a build takes from it starts with the driver: base image x driver is a joint.
+    """Whether no image that holds what a build takes from it starts with the driver: that is the joint ``image``.
 
-    So is base image x Python, which is not looked into here.
+    Which Pythons an image brings is asked of resolve alone: lint knows what the steps install, and the doctor the
+    Python that is there, so that such a question is passed over.
     """
     machine = dict(one.machine)
     platform, driver, cards = machine["platform"], machine.get("driver"), machine.get("gpus") or ()
@@ -290,6 +323,11 @@ def _fair(one: Question) -> Question | None:
 
     A framework that a package needs and that is not asked about joins the pins: nobody has the one without the other.
     """
+    if one.joint == "image":
+        answer = resolve(one.pins, one.host(), MATRIX)
+        names = sorted(name for name, _ in _weighed(answer))
+        which = sum(map(ord, dict(one.machine)["driver"]))  # one of them, the same in each run
+        return replace(one, image=names[which % len(names)]) if names else None
     facts = JOINTS[one.joint].facts
     if facts and resolved(one, *facts).word != "fits":
         return None

@@ -80,6 +80,7 @@ JOINTS: Final = {
         "python-unsupported python-tag-mismatch",  # the Pythons of a wheel differ from platform to platform
     ),
     "processor": _joint("cpu_flags cpu", "cpu-instructions-missing"),
+    "image": _joint("", "container-requires-newer-driver"),
 }
 """Joint -> what speaks of it. The one place where codes are mapped to joints."""
 
@@ -91,12 +92,16 @@ SHARED: Final = ("numpy", "protobuf", "nvidia-cudnn-cu12", "nvidia-cudnn-cu11", 
 
 @dataclass(frozen=True)
 class Question:
-    """Pins of builds (and of ``plain`` packages, name -> version) on a machine, about one joint."""
+    """Pins of builds (and of ``plain`` packages, name -> version) on a machine, about one joint.
+
+    ``image`` is the base image that is asked about, one that resolve weighs for these pins.
+    """
 
     joint: str
     builds: tuple[Build, ...]
     machine: tuple[tuple[str, Any], ...]
     plain: tuple[tuple[str, str], ...] = ()
+    image: str = ""
 
     @property
     def pins(self) -> list[str]:
@@ -112,12 +117,13 @@ class Question:
     def host(self, *without: str, **more: Any) -> Host:
         """The machine; each fact's source is its own name, by which resolve's members are told apart."""
         values = {name: value for name, value in self.machine if name not in without}
-        made = machine_of("machine", **values, **more)
+        made = machine_of("machine", **values | more)
         return Host({name: Fact(one.value, name) for name, one in made.readings.items() if isinstance(one, Fact)})
 
     def __str__(self) -> str:
         told = {name: value for name, value in self.machine if name in {*JOINTS[self.joint].facts, "platform"}}
-        return f"{' '.join(self.pins)} on {told} Python {dict(self.machine).get('python')}"
+        place = f"{told} Python {dict(self.machine).get('python')}"
+        return f"{' '.join(self.pins)} on {place} {f'in {self.image}' if self.image else ''}".strip()
 
 
 def pin_of(build: Build) -> str:
@@ -247,7 +253,9 @@ def question(joint: str, dice: random.Random) -> Question | None:
     """A random question about a joint; ``None`` where the dice made none."""
     if joint in {"packages", "libraries"}:
         return _of_two(joint, dice)
-    kind = {"amdgpu": "rocm", "driver": "cuda", "kernels": dice.choice(("cuda", "cuda", "rocm"))}.get(joint, "")
+    kind = {"amdgpu": "rocm", "driver": "cuda", "image": "cuda", "kernels": dice.choice(("cuda", "cuda", "rocm"))}.get(
+        joint, ""
+    )
     rows = [row for row in told_apart(dice.choice(_tables())) if row.runtime.startswith(kind)]
     rows = [row for row in rows if row.cpu] if joint == "processor" else rows
     rows = list(_for_boards()) if joint == "board" else rows
@@ -258,6 +266,8 @@ def question(joint: str, dice: random.Random) -> Question | None:
     if joint == "board":
         card = {"name": "a board's GPU", "vendor": "nvidia", "target": dice.choice(build.kernels), "integrated": True}
         machine = {name: value for name, value in machine.items() if name not in _NO_DRIVER} | {"gpus": (card,)}
+    if joint == "image":
+        machine |= {"platform": "linux", "arch": "x86_64"}
     changed = _CHANGES[joint](machine, dice)
     return Question(joint, (build,), tuple(sorted({**machine, **changed}.items()))) if changed else None
 
@@ -334,6 +344,7 @@ def _processor(_: dict[str, Any], dice: random.Random) -> dict[str, Any]:
 _NO_DRIVER: Final = {"driver": None, "driver_cuda": None, "modules": ()}
 _CHANGES: Final = {
     "driver": _driver,
+    "image": _driver,
     "amdgpu": _amdgpu,
     "board": _board,
     "kernels": _card,

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
+import compat.joints.libraries as joint
 from compat import versions
 from compat.changes import Command, Install, Package, Toolkit, Variable
 from compat.findings import Fix
@@ -13,6 +14,7 @@ from compat.fixes.extensions import newest
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.fixes.toolkits import outdated
+from compat.joints.verdict import Clash
 from compat.lazy import pattern
 from compat.reading.message_facts import cudnn_version
 from compat.rules.knowledge import cuda_of_driver, is_version
@@ -261,9 +263,9 @@ def _for_system(subject: Subject) -> Fix | None:
     if taken is None:
         return None
     name, row = taken
-    wanted = _asked(row)
-    have = {"cuda": subject.host.cuda_toolkit or "", "cudnn": subject.host.cudnn or ""}
-    if not any(_is_other(have[one], wanted.get(one, ""), one) for one in have):
+    there = {"cuda": subject.host.cuda_toolkit, "cudnn": subject.host.cudnn}
+    have = {name: text if text and is_version(text) else "" for name, text in there.items()}
+    if not _is_other(row, have, subject):
         return None
     if better := _release_for(name, row, have, subject):
         item = Package(
@@ -307,12 +309,10 @@ def _taker(subject: Subject) -> tuple[str, Build] | None:
     return None
 
 
-def _is_other(have: str, wanted: str, what: str) -> bool:
-    """Whether another release is there than a build asks for: another major, and before CUDA 11 another minor."""
-    if not is_version(have) or not is_version(wanted):
-        return False
-    exact = what == "cuda" and versions.major(wanted) < 11
-    return versions.minor(have) != versions.minor(wanted) if exact else versions.major(have) != versions.major(wanted)
+def _is_other(row: Build, have: Mapping[str, str], subject: Subject) -> bool:
+    """Whether another CUDA or cuDNN is there than a build takes from the system, as their joint says."""
+    judged = joint.cuda(subject.matrix, row, have["cuda"]), joint.cudnn(row, have["cudnn"])
+    return any(isinstance(one, Clash) for one in judged)
 
 
 def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subject) -> Build | None:
@@ -324,8 +324,7 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
         later = versions.release(other.version) > versions.release(row.version)
         if any(kernels_for(gpu.target, other.kernels, subject.matrix.families) == "none" for gpu in subject.gpus):
             continue
-        suits = not _is_other(have["cuda"], other.runtime.removeprefix("cuda"), "cuda")
-        suits = suits and not _is_other(have["cudnn"], other.cudnn, "cudnn") and bool(other.cudnn or not have["cudnn"])
+        suits = not _is_other(other, have, subject) and bool(other.cudnn or not have["cudnn"])
         python = not is_version(machine) or not other.python or versions.minor(machine) in other.python
         if later and suits and python and (other.cuda_from == "system" or not have["cuda"]):
             return other

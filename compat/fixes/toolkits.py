@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.changes import Command, Install, Package, System, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import series
+from compat.joints.toolkit import newest_gcc
 from compat.rules.knowledge import is_version, knows
 from compat.rules.remedies import of_system
 from compat.targets import sm
@@ -100,10 +100,9 @@ def compiler(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if subject.host.platform == "windows" or signals.value("msvc_max") or "msvc-stl" in signals:
         return _visual_studio(subject)
-    most = signals.value("gcc_max") or _accepted(subject)
-    if not most:
+    number = series(signals.value("gcc_max") or "") or newest_gcc(subject.matrix, subject.host.cuda_toolkit or "")
+    if not number:
         return None
-    number = series(most)
     install, _ = of_system([System("host-compiler", major=number)], subject.host, subject.matrix)
     text = f"Install gcc {number} and g++ {number}, the newest that this nvcc accepts, and name it to nvcc."
     if install:
@@ -128,14 +127,6 @@ def _visual_studio(subject: Subject) -> Fix | None:
         )
     text = f"Install the C++ build tools of Visual Studio {year}, the newest that this nvcc accepts, and build by them."
     return Fix(text) if year else None
-
-
-def _accepted(subject: Subject) -> str:
-    """The newest gcc that the toolkit on the path accepts, by its row."""
-    toolkit = subject.host.cuda_toolkit or ""
-    row = subject.matrix.cuda(toolkit) if is_version(toolkit) else None
-    numbers = re.findall(r"\d+(?:\.\d+)?", row.gcc) if row and row.gcc else []
-    return numbers[-1] if numbers else ""
 
 
 def outdated(library: str, least: str, subject: Subject) -> Fix | None:

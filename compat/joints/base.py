@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=4096)
-def starts(matrix: Matrix, require: str, driver: str, brand: str, target: str, windows: bool = False) -> Verdict:
+def starts(
+    matrix: Matrix, require: str, driver: str, brand: str, target: str, windows: bool = False, cuda: str = ""
+) -> Verdict:
     """Whether an image's condition lets it start on a machine.
 
     Args:
@@ -27,13 +29,14 @@ def starts(matrix: Matrix, require: str, driver: str, brand: str, target: str, w
         brand: NVIDIA's word for the product's line, ``geforce``; empty if not known.
         target: ``sm_89``; empty if not known.
         windows: whether the driver's number is one of Windows.
+        cuda: CUDA that the driver reports, where that was read.
     """
     from compat.matrix.require import satisfies_require
 
     arch = f"{target[3:-1]}.{target[-1]}" if target.startswith("sm_") else ""
-    cuda = drivers.driver_cuda(matrix, driver, "windows" if windows else "linux") if driver else ""
+    cuda = cuda or (drivers.driver_cuda(matrix, driver, "windows" if windows else "linux") if driver else "")
     checked = satisfies_require(require, driver=driver, driver_cuda=cuda, brand=brand, arch=arch)
     if checked.satisfied:
         return FITS
-    why = f"the image starts only where {require}"
+    why = f"the image's condition is not met: {checked.why}"
     return Unknown(why) if checked.satisfied is None else Clash(why, (), require)

@@ -101,6 +101,16 @@ def verdict(matrix: Matrix, cuda: str, driver: str, windows: bool = False, own: 
     return Clash(f"driver {driver} is too old for CUDA {cuda}, which needs {wanted} or later", rows, f">={wanted}")
 
 
+def by_cuda(matrix: Matrix, cuda: str, reported: str) -> Verdict:
+    """Whether a driver runs programs of a CUDA release, by the CUDA that it reports, ``12.2``; PTX only where plain."""
+    if versions.at_least(reported, versions.minor(cuda)):
+        return FITS
+    least = floor(matrix, cuda)
+    if versions.major(reported) == versions.major(cuda) and (least is None or least.family):
+        return MINOR
+    return Clash(f"a driver of CUDA {reported} is too old for CUDA {cuda}", (least.row,) if least else ())
+
+
 # --- the GPU itself ---
 
 
@@ -138,6 +148,13 @@ def _capability(matrix: Matrix, target: str) -> Capability | None:
 
 
 # --- newer user-space drivers, AMD, Jetson ---
+
+
+def stands_in(compat: str, driver: str) -> Verdict:
+    """Whether the libcuda of a cuda-compat package may take the place of a driver's own: it must be newer."""
+    if versions.at_least(driver, compat):
+        return Clash(f"libcuda {compat} is not newer than driver {driver}", (), f">{driver}")
+    return FITS
 
 
 @lru_cache(maxsize=4096)

@@ -74,6 +74,15 @@ def cudnn(build: Build, have: str) -> Verdict:
     return FITS if str(versions.major(have)) == wanted else Clash(f"{why}, which has {have}", (build,), wanted)
 
 
+def stands_in(have: str, built: str) -> Verdict:
+    """Whether one cuDNN serves what was made with another: same major, no older minor (torch/backends/cudnn)."""
+    mine, own = versions.release(have), versions.release(built)
+    if mine[0] != own[0]:
+        return Clash(f"cuDNN {have} is of another major than {built}", (), f"=={own[0]}.*")
+    older = len(mine) > 1 and len(own) > 1 and mine[1] < own[1]
+    return Clash(f"cuDNN {have} is older than {built}", (), f">={built}") if older else FITS
+
+
 def rocm(label: str, brought: str, have: str, *rows: Build) -> Verdict:
     """Whether the ROCm libraries that a build brings go with those of the system, one of which the loader takes.
 

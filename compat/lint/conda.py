@@ -10,6 +10,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints.releases import Release, verdict
+from compat.joints.verdict import Clash
 from compat.lint.finding import finding
 from compat.sources.values import BUILT
 
@@ -34,7 +36,6 @@ _FAMILY: Final = frozenset({"torch", "torchvision", "torchaudio"})
 _OTHERS: Final = frozenset(
     {"tensorflow", "tensorflow-gpu", "jaxlib", "cupy", "faiss-gpu", "cudatoolkit", "cuda-version"}
 )
-_TORCH: Final = re.compile(r"torch(?:[=<>!~ ].*|$)")
 
 
 def pairs(scene: Scene) -> Iterator[Finding]:
@@ -47,16 +48,10 @@ def pairs(scene: Scene) -> Iterator[Finding]:
             continue
         if torch.build and other.build:
             continue  # an export names builds that conda's solver has put together
-        lines = [
-            re.sub(r"\+[\w.]+", "", line.partition(";")[0].strip().removeprefix("torch"))
-            for build in scene.matrix.builds(name)
-            if build.version == _release(other)
-            for line in build.requires
-            if _TORCH.match(line)
-        ]
-        specs = [found for line in lines if (found := versions.specifier(line)) is not None]
-        if specs and not any(found.contains(_release(torch)) for found in specs):
-            detail = f"{other.text} requires torch{specs[0]}, and {torch.text} is asked for."
+        both = Release(name, _release(other)), Release("torch", _release(torch))
+        found = verdict(scene.matrix, *both, scene.worlds[0], third=False)
+        if isinstance(found, Clash) and found.wants:
+            detail = f"{other.text} requires torch{found.wants}, and {torch.text} is asked for."
             yield _warning("framework-pair-mismatch", scene, other, detail)
 
 

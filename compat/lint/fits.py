@@ -230,15 +230,16 @@ def silently(scene: Scene) -> Iterator[Finding]:
         package = scene.matrix.package(old.request.name)
         if not new.by or old.base or id(new) not in there or not new.mine or package is None:
             continue
-        if package.kind != "framework" or not old.request.exact or new.request.line in told:
+        asker = next((one for one in scene.taken if one.request.text == new.by), None)
+        if asker is None or package.kind != "framework" or not old.request.exact or new.request.line in told:
             continue
-        detail = (
-            f"{new.by} requires {new.request.name}{new.spec}, and {old.text} is there: pip puts another in its place."
-        )
-        yield finding(
-            "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
-            fix=f"Pin {new.request.name}{new.spec}.",
-        )  # fmt: skip
+        if found := _disputes(asker, old, scene):
+            asks = f"{new.by} requires {new.request.name}{new.spec}"
+            detail = f"{asks}, and {old.text} is there: pip puts another in its place."
+            yield finding(
+                "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
+                fix=f"Pin {new.request.name}{new.spec}.", sources=_cited(found, scene),
+            )  # fmt: skip
 
 
 def told_by_name(scene: Scene) -> Iterator[Finding]:

@@ -220,7 +220,7 @@ def _machine(host: Host, into: Constraints, cpu: bool) -> Machine:
             into.conditions.append(f"driver {text} is read as the newest release of branch {text}")
         side = " of Windows" if is_wsl(host) else ""
         bit = into.fact("driver", text, f"NVIDIA driver {text}{side}", host, "driver")
-        machine = Machine(text, number, bit)
+        machine = Machine(text, number, bit, cuda="" if host.is_option("driver") else host.driver_cuda or "")
     text = host.amdgpu
     if text and versions.is_release(text):
         bit = into.fact("amdgpu", text, f"AMD driver {text}", host, "amdgpu")

@@ -326,7 +326,7 @@ class Images:
             return violations
         for device in target.devices:
             machine = target.machines[device.machine]
-            asked = (row.require, machine.driver, device.brand, device.target, target.wsl)
+            asked = (row.require, machine.driver, device.brand, device.target, target.wsl, machine.cuda)
             if machine.number and isinstance(starts(self._known.matrix, *asked), Clash):
                 violations = both(violations, either((machine.bit,), (device.bit,)))
         return violations

@@ -67,7 +67,7 @@ class Soft:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One machine: its NVIDIA ``driver`` (empty if not known), the bit of that fact, and its GPUs' vendors.
+    """One machine: its NVIDIA ``driver`` (empty if not known) and the ``cuda`` it reports, its bit, its GPUs' vendors.
 
     ``vendors`` is what the machine has, whatever constraint is dropped: a driver alone speaks for a GPU of its maker.
     ``amdgpu`` is AMD's kernel driver where it has a version of its own; the kernel's inbox driver has none.
@@ -85,6 +85,7 @@ class Machine:
     l4t: str = ""
     l4t_bit: int = 0
     forward: bool = False
+    cuda: str = ""
 
     @property
     def version(self) -> str:

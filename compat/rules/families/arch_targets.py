@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Command, Example, Install, Package, Variable
 from compat.facts import Build
 from compat.findings import Fix
-from compat.joints import kernels
+from compat.joints import driver, kernels
 from compat.joints.build import vendor_of
-from compat.joints.verdict import Unknown, any_of, clash_of, sure
+from compat.joints.verdict import FITS, Unknown, any_of, clash_of, sure
 from compat.lazy import pattern
 from compat.rules.families.arch_age import may_be_another, nvidia_cards, served, span, uncovered_by
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
 from compat.rules.rule import Found, NvidiaRule, Outcome, Rule, Unsure, told
 from compat.rules.stack import canonical
 from compat.targets import kernels_for, sm
-from compat.versions import minor, release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,8 +106,7 @@ class PtxJitTooNewForDriver(NvidiaRule):
             for gpu, device in nvidia_cards(gpus):
                 if not item.cuda or not is_version(item.cuda) or not is_version(have) or not item.kernels:
                     continue
-                newer = release(minor(item.cuda)) > release(have)
-                if newer and served(item, gpu, matrix) == "ptx":
+                if driver.by_cuda(matrix, item.cuda, have) != FITS and served(item, gpu, matrix) == "ptx":
                     detail = f"{item.label} has only PTX for {device}; the driver knows that of CUDA {have} at most."
                     facts = (*told(driver=host.driver, driver_cuda=host.driver_cuda), "gpus", item.fact)
                     return Found(detail=detail, facts=facts, sources=cite(matrix, item.row))

@@ -10,8 +10,10 @@ import compat.rules.remedies as remedies
 from compat.changes import Command, Container, Service, System
 from compat.errors import InputError
 from compat.findings import Fix
+from compat.joints.base import starts
+from compat.joints.verdict import Clash
 from compat.reading.jetson_release import image_l4t
-from compat.rules.knowledge import cuda_of_driver
+from compat.rules.knowledge import cite, cuda_of_driver, products_of
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, Unsure, told
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Severity
     from compat.matrix import Matrix
+    from compat.matrix.rows import Image
     from compat.reading.messages import Hearing
 
 
@@ -261,37 +264,36 @@ class ContainerRequiresNewerDriver(NvidiaRule):
         if release := signals.value("release"):
             return Found(detail=f"The image was built for driver {release} or later.", facts=facts)
         have = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
-        if not image_env and have and signals.text:
-            image_env = _published(host.image or "", matrix)
+        row = _published(host.image or "", matrix)
+        if not image_env and have and signals.text and row:
+            image_env = {"NVIDIA_REQUIRE_CUDA": row.require}
         if not image_env or not have:
             return _newer_board(host.image or "", host.l4t or "")
-        return self._judged(image_env, {"driver_cuda": have, "driver": host.driver or ""}, facts)
+        from compat.matrix.require import conditions
 
-    @staticmethod
-    def _judged(image_env: Mapping[str, str], have: dict[str, str], facts: tuple[str, ...]) -> Outcome:
-        """Every condition of the image against the driver: the first that fails is the finding."""
-        from compat.matrix.require import conditions, satisfies_require
-
+        brands = {row.brand for gpu in host.gpus or () for row in products_of(gpu, matrix)}
+        targets = {gpu.target for gpu in host.gpus or ()}
+        brand, target = (one.pop() if len(one) == 1 else "" for one in (brands, targets))
         stated = conditions(image_env)
         for condition in stated:
             try:
-                verdict = satisfies_require(condition, **have)
+                found = starts(matrix, condition, host.driver or "", brand, target, cuda=have)
             except InputError as fault:
                 return Unsure(str(fault))
-            if verdict.satisfied is False:
-                return Found(detail=f"The image's condition is not met: {verdict.why}.", facts=(*facts, "image_env"))
+            if isinstance(found, Clash):
+                cited = cite(matrix, row) if row and row.require == condition else ()
+                return Found(detail=f"The{found.why[3:]}.", facts=(*facts, "image_env"), sources=cited)
         return Fits("the host's driver meets the image's condition") if stated else None
 
 
-def _published(image: str, matrix: Matrix) -> dict[str, str]:
-    """The environment that a published image is known to state, where only its name was told."""
+def _published(image: str, matrix: Matrix) -> Image | None:
+    """The row of a published image that states a condition, by its name."""
     repository = image.partition(":")[0].removeprefix("docker.io/")
     rows = matrix.select("images", repository=repository) if repository else ()
     wanted = f"{repository}:{image.partition(':')[2]}"
-    stating = ((row.require, name) for row in rows if row.require for name in row.references())
+    stating = ((row, name) for row in rows if row.require for name in row.references())
     # a tag may be the short form of one that names its system too
-    require = next((text for text, name in stating if name == wanted or name.startswith(f"{wanted}-ubuntu")), "")
-    return {"NVIDIA_REQUIRE_CUDA": require} if require else {}
+    return next((row for row, name in stating if name == wanted or name.startswith(f"{wanted}-ubuntu")), None)
 
 
 def _newer_board(image: str, own: str) -> Outcome:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat import versions
 from compat.changes import Command, Example, System, Variable
 from compat.findings import Fix
+from compat.joints.verdict import Clash
+from compat.matrix.drivers import forward_package
 from compat.rules.knowledge import consumer, cuda_of_driver, data_center, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
 from compat.sentences import Sentence
@@ -216,7 +219,9 @@ class ForwardCompatConflict(NvidiaRule):
         """
         active = next((item for item in host.libraries or () if item.origin == "compat" and item.loaded), None)
         geforce = next((gpu for gpu in host.gpus or () if consumer(gpu, matrix)), None)
-        if active and (geforce or _older(active.version, host.driver)):
+        known = active and is_version(active.version) and is_version(host.driver)
+        stale = active and known and isinstance(joint.stands_in(active.version, host.driver or ""), Clash)
+        if active and (geforce or stale):
             where = geforce.name if geforce else f"driver {host.driver}"
             return Found(detail=f"{active.path or active.name} is loaded as the driver, but {where} may not use it.")
         heard = signals.get("compat-804", "combination-803")
@@ -231,11 +236,6 @@ class ForwardCompatConflict(NvidiaRule):
             return None
         detail = "The program runs in an image, whose libcuda differs from the driver of the host."
         return Found(detail=detail, facts=("image",) if host.image else ("container",), confidence="likely")
-
-
-def _older(compat: str, driver: str | None) -> bool:
-    """Whether the compat library is not newer than the host's driver, so that it is of no use."""
-    return is_version(compat) and is_version(driver) and versions.release(compat) <= versions.release(driver or "")
 
 
 class ForwardCompatAvailable(NvidiaRule):
@@ -259,8 +259,8 @@ class ForwardCompatAvailable(NvidiaRule):
         if not have or not gpus or not all(data_center(gpu, matrix) for gpu in gpus):
             return None
         for item in installed:
-            if item.cuda and versions.major(item.cuda) > versions.major(have):
-                name = f"cuda-compat-{item.cuda.replace('.', '-')}"
+            ahead = is_version(item.cuda) and isinstance(joint.by_cuda(matrix, item.cuda, have), Clash)
+            if ahead and (name := forward_package(matrix, item.cuda, driver)):
                 fix = Fix(f"Add {name} to the image.", changes=(Command(f"apt-get install -y {name}", "linux"),))
                 detail = f"{gpus[0].name} may run {item.label} with {name}."
                 return Found(detail=detail, facts=("driver", "gpus", item.fact), fix=fix)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.libraries as joint
 from compat import versions
 from compat.changes import Command, Variable, install
 from compat.findings import Fix
+from compat.joints.verdict import FITS, Clash
 from compat.reading.message_facts import cudnn_version
 from compat.rules.families.rocm import amd_cards
 from compat.rules.knowledge import is_version
@@ -65,19 +67,21 @@ class LibraryMissing(Rule):
     @staticmethod
     def _system(host: Host, matrix: Matrix, *, told: bool) -> Outcome:
         """A build that takes CUDA from the system, where the system has another (its file names hold the major)."""
-        there = {"cuda": (host.cuda_toolkit, "cuda_toolkit"), "cudnn": (found_cudnn(host), "cudnn")}
+        cuda, cudnn = (text if is_version(text) else "" for text in (host.cuda_toolkit, found_cudnn(host)))
         for item in installed(host, matrix) if host.packages else ():
             guessed = item.inferred and host.platform == "windows" and not told
-            parts = (re.fullmatch(r"(cuda|cudnn)([\d.]+)", part) for part in (item.row.system if item.row else ()))
-            for name, want in (found.groups() for found in parts if found and not guessed):
-                have, fact = there[name]
-                if not is_version(want) or not is_version(have):
-                    continue
-                digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1
-                if versions.release(have)[:digits] != versions.release(want)[:digits]:
+            if item.row is None or guessed:
+                continue
+            needs = any(part.startswith("cuda") for part in item.row.system)
+            there = (
+                ("cuda", cuda, "cuda_toolkit", joint.cuda(matrix, item.row, cuda or "") if needs else FITS),
+                ("cudnn", cudnn, "cudnn", joint.cudnn(item.row, cudnn or "")),
+            )
+            for name, have, fact, found in there:
+                if isinstance(found, Clash):
                     serves = host.gpus is None or any(gpu.vendor == "nvidia" for gpu in host.gpus)
                     return Found(
-                        detail=f"{item.label} loads {name} {want} from the system; {have} is there.",
+                        detail=f"{item.label} loads {name} {found.wants} from the system; {have} is there.",
                         facts=(fact, item.fact),
                         severity="error" if serves else "info",
                         confidence="likely",
@@ -131,13 +135,15 @@ class LibraryMismatch(Rule):
             if not is_version(have) or not is_version(item.cudnn):
                 continue
             first = _put_first(host, "libcudnn")
-            if not system and first and _older_sibling(first.version, item.cudnn):
+            older = first and is_version(first.version) and joint.stands_in(first.version, item.cudnn)
+            if not system and first and isinstance(older, Clash) and older.wants.startswith(">"):
                 return Found(
                     detail=f"{item.label} brings cuDNN {item.cudnn}; LD_LIBRARY_PATH puts {first.version} first.",
                     facts=("libraries", "env.LD_LIBRARY_PATH", item.fact),
                     severity=None if signals.pointing("library-mismatch") else "warning",
                 )
-            if (system or signals.pointing("library-mismatch")) and _cannot_serve(have, item.cudnn):
+            serves = joint.stands_in(have, item.cudnn) == FITS
+            if (system or signals.pointing("library-mismatch")) and not serves:
                 detail = f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}"
                 return Found(detail=detail, facts=("cudnn", item.fact))
         return self._nccl(host, signals) or self._hsa(host, matrix, signals)
@@ -172,23 +178,10 @@ class LibraryMismatch(Rule):
         return Found(detail=detail, facts=(f"packages.{part}",)) if part else None
 
 
-def _older_sibling(have: str, built: str) -> bool:
-    """Whether a copy answers to the name of the one that was built against (same major) and is older."""
-    if not is_version(have) or not is_version(built):
-        return False
-    return versions.major(have) == versions.major(built) and versions.release(have)[:2] < versions.release(built)[:2]
-
-
 def _put_first(host: Host, stem: str) -> Library | None:
     """The copy of a library that LD_LIBRARY_PATH puts before every other one."""
     first = (item for item in host.libraries or () if item.loaded and item.origin == "LD_LIBRARY_PATH")
     return next((item for item in first if item.name.startswith(f"{stem}.so")), None)
-
-
-def _cannot_serve(have: str, built: str) -> bool:
-    """CuDNN's rule: same major, and a minor that is not older (torch/backends/cudnn)."""
-    mine, own = versions.release(have), versions.release(built)
-    return mine[0] != own[0] or (len(mine) > 1 and len(own) > 1 and mine[1] < own[1])
 
 
 class LdLibraryPathShadow(NvidiaRule):

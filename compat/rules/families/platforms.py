@@ -264,7 +264,7 @@ class GlibcTooOld(Rule):
         facts = told(glibc=host.glibc) or told(os=host.os)
         need = signals.value("glibc_need") or self._of_wheel(signals)
         unknown = not is_version(have) and bool(signals.value("glibc_need"))
-        if need and (unknown or (is_version(have) and versions.release(have) < versions.release(need))):
+        if need and (unknown or (is_version(have) and not versions.at_least(have, need))):
             shown = this if have else "this system is older"
             return Found(detail=f"A library asks for glibc {need}; {shown}.", facts=facts)
         if not is_version(have):

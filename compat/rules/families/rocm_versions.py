@@ -94,9 +94,10 @@ class RocmVersionMismatch(AmdRule):
         if found := self._soname(host.rocm, signals):
             return found
         if item and is_version(host.rocm) and is_version(item.rocm):
-            apart = versions.major(host.rocm or "") != versions.major(item.rocm)
+            other = libraries.rocm(item.label, item.rocm, host.rocm or "") != FITS
+            apart = other and versions.major(host.rocm or "") != versions.major(item.rocm)
             shadowed = apart and "/opt/rocm" in signals.text and bool(signals.get("tensile-missing", "tensile-host"))
-            if shadowed or (heard and (apart or host.rocm != item.rocm) and heard.signal.signal not in _OPEN):
+            if shadowed or (heard and other and heard.signal.signal not in _OPEN):
                 detail = f"{item.label} brings ROCm {item.rocm}; ROCm {host.rocm} is on the system."
                 return Found(detail=detail, facts=("rocm", item.fact), confidence="certain" if apart else "likely")
         if host.platform == "windows" and "hip-no-device" in signals:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
 import compat.rules.remedies as remedies
-from compat import versions
 from compat.changes import Container, Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash
@@ -52,7 +51,7 @@ def _build(item: Installed, case: Case, windows: bool) -> Found | None:
         need = found.wants.removeprefix(">=") if isinstance(found, Clash) else need
         is_old = isinstance(found, Clash)
     else:
-        is_old = is_version(driver_cuda) and _reports_less(driver_cuda or "", item.cuda)
+        is_old = is_version(driver_cuda) and isinstance(joint.by_cuda(case.matrix, item.cuda, driver_cuda or ""), Clash)
     if not is_old:
         return None
     have = f"Driver {driver}" if driver else f"A driver that supports CUDA {driver_cuda}"
@@ -111,7 +110,7 @@ class DriverTooOldForRuntime(NvidiaRule):
             next((found for item in builds if (found := _build(item, case, windows))), None)
             or (_published(case, host.driver or "", windows) if is_version(host.driver) else None)
             or self._jit(case, supports)
-            or self._lacks(case.signals, builds, supports)
+            or self._lacks(case, builds, supports)
             or (None if builds else self._toolkit(case, windows))
             or self._enough(case, builds)
             or self._unread(case)
@@ -142,7 +141,7 @@ class DriverTooOldForRuntime(NvidiaRule):
         jits = {"jax", "jaxlib", "numba", "cupy", "tensorflow"} & case.distributions.keys()
         if not is_version(toolkit) or not is_version(supports):
             return None
-        if versions.release(versions.minor(toolkit or "")) <= versions.release(supports):
+        if joint.by_cuda(case.matrix, toolkit or "", supports) == FITS:
             return None
         if not jits and not signals.get("ptx-toolchain", "triton-invalid-image"):
             return None
@@ -155,12 +154,12 @@ class DriverTooOldForRuntime(NvidiaRule):
         )
 
     @staticmethod
-    def _lacks(signals: Hearing, builds: list[Installed], supports: str) -> Outcome:
+    def _lacks(case: Case, builds: list[Installed], supports: str) -> Outcome:
         """A function was not found, and the build is of a later CUDA minor than the driver: it may call newer ones."""
-        if not signals.saying("driver-lacks") or not is_version(supports):
+        if not case.signals.saying("driver-lacks") or not is_version(supports):
             return None
         ahead = (item for item in builds if "." in item.cuda and is_version(item.cuda))
-        late = next((item for item in ahead if versions.release(item.cuda)[:2] > versions.release(supports)[:2]), None)
+        late = next((item for item in ahead if joint.by_cuda(case.matrix, item.cuda, supports) != FITS), None)
         if late is None:
             return None
         detail = f"The driver supports CUDA {supports}; {late.label} asks it for more."
@@ -196,12 +195,6 @@ def _has_newer_libcuda(libraries: tuple[Library, ...]) -> bool:
     return any(item.origin == "compat" and item.loaded for item in libraries)
 
 
-def _reports_less(driver_cuda: str, cuda: str) -> bool:
-    """Whether a driver that reports ``driver_cuda`` cannot start builds of ``cuda`` (minors count before CUDA 11)."""
-    have, need = versions.release(driver_cuda), versions.release(cuda)
-    return have[0] < need[0] if need[0] >= 11 else have < need  # minor-version compatibility began with CUDA 11
-
-
 class DriverMinorVersionLimited(NvidiaRule):
     """The build is newer than the driver, inside the same CUDA major.
 
@@ -214,13 +207,12 @@ class DriverMinorVersionLimited(NvidiaRule):
     area = "driver"
     requires = ("driver-too-old-for-runtime",)
 
-    def check(self, driver_cuda: str, installed: tuple[Installed, ...]) -> Outcome:
+    def check(self, driver_cuda: str, installed: tuple[Installed, ...], matrix: Matrix) -> Outcome:
         """The build's CUDA minor is above what the driver reports, and the driver reaches the floor of the major."""
         for item in installed:
             if "." not in item.cuda or not is_version(driver_cuda) or not is_version(item.cuda):
                 continue
-            have, need = versions.release(driver_cuda), versions.release(item.cuda)
-            if have[0] == need[0] and have[:2] < need[:2] and need[0] >= 11:
+            if joint.by_cuda(matrix, item.cuda, driver_cuda) == joint.MINOR:
                 detail = f"{item.label} on a driver of CUDA {driver_cuda}: precompiled code runs, PTX may not."
                 return Found(detail=detail, facts=("driver_cuda", item.fact))
         return None

@@ -10,7 +10,7 @@ import compat.reading.commands as commanded
 from compat import versions
 from compat.changes import Example, System, Variable, install
 from compat.findings import Fix
-from compat.joints.verdict import Clash
+from compat.joints.verdict import FITS, Clash
 from compat.rules.families.arch_age import dropped
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
@@ -192,22 +192,19 @@ class HostCompilerUnsupported(NvidiaRule):
         """Gcc or clang is above the highest version that the toolkit's headers accept, or below the lowest."""
         if not is_version(gcc):
             return None
-        limit, row = signals.value("gcc_max"), None
-        if not limit and is_version(host.cuda_toolkit):
-            row = matrix.cuda(host.cuda_toolkit or "")
-            limit = row.gcc if row else ""
-        if not is_version(limit):
-            return None
-        best = versions.major(limit)
-        if versions.major(gcc) <= best:
+        limit = signals.value("gcc_max")
+        found = joint.host_compiler(matrix, host.cuda_toolkit or "", gcc, limit if is_version(limit) else "")
+        if found == FITS:
             return Fits(Sentence("gcc {version} is accepted by the CUDA toolkit", version=gcc))
+        if not isinstance(found, Clash):
+            return None
         # an error where GPU code is compiled, a warning where some build failed
         mild: Severity = "warning" if "extension-build-failed" in signals else "info"
         return Found(
-            detail=f"gcc is {gcc}; the toolkit accepts gcc up to {best}.",
+            detail=f"{found.why}.",
             facts=told(gcc=gcc, cuda_toolkit=host.cuda_toolkit),
-            fix=Fix(f"Use g++ {best}.", changes=(System("host-compiler", major=str(best)),)),
-            sources=cite(matrix, row),
+            fix=Fix(f"Use g++ {found.wants}.", changes=(System("host-compiler", major=found.wants),)),
+            sources=cite(matrix, *found.rows),
             severity=None if compiling(signals, commands) else mild,
         )
 
