@@ -8,7 +8,6 @@ from compat import versions
 from compat.changes import Command, Install, Package, System, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import series
-from compat.joints.toolkit import newest_gcc
 from compat.rules.knowledge import is_version, knows
 from compat.rules.remedies import of_system
 from compat.targets import sm
@@ -100,7 +99,9 @@ def compiler(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if subject.host.platform == "windows" or signals.value("msvc_max") or "msvc-stl" in signals:
         return _visual_studio(subject)
-    number = series(signals.value("gcc_max") or "") or newest_gcc(subject.matrix, subject.host.cuda_toolkit or "")
+    toolkit = subject.host.cuda_toolkit or ""
+    row = subject.matrix.cuda(toolkit) if is_version(toolkit) else None
+    number = series(signals.value("gcc_max") or (row.gcc if row else ""))
     if not number:
         return None
     install, _ = of_system([System("host-compiler", major=number)], subject.host, subject.matrix)

@@ -79,7 +79,7 @@ def stands_in(have: str, built: str) -> Verdict:
     mine, own = versions.release(have), versions.release(built)
     if mine[0] != own[0]:
         return Clash(f"cuDNN {have} is of another major than {built}", (), f"=={own[0]}.*")
-    older = len(mine) > 1 and len(own) > 1 and mine[1] < own[1]
+    older = "." in have and "." in built and mine[:2] < own[:2]
     return Clash(f"cuDNN {have} is older than {built}", (), f">={built}") if older else FITS
 
 

@@ -38,18 +38,13 @@ def verdict(matrix: Matrix, cuda: str, target: str) -> Verdict:
     return FITS
 
 
-def newest_gcc(matrix: Matrix, cuda: str) -> str:
-    """The major of the newest gcc that a toolkit accepts; empty if not known."""
-    row = matrix.cuda(cuda) if versions.is_release(cuda) else None
-    return row.gcc.partition(".")[0] if row else ""
-
-
 def host_compiler(matrix: Matrix, cuda: str, gcc: str, limit: str = "") -> Verdict:
     """Whether a toolkit's headers accept a host compiler; by the ``limit`` that nvcc itself told, where it did.
 
     Source: the check of the compiler's major in crt/host_config.h, which is a column of the rows.
     """
-    best, row = limit.partition(".")[0] or newest_gcc(matrix, cuda), None if limit else matrix.cuda(cuda)
+    row = None if limit or not versions.is_release(cuda) else matrix.cuda(cuda)
+    best = (limit or (row.gcc if row else "")).partition(".")[0]
     if not best or not gcc:
         return Unknown(f"which compilers CUDA {cuda or 'of this machine'} accepts is not known")
     if versions.major(gcc) <= int(best):
