@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding, Report, Unchecked
     from compat.matrix.rows import Build, Image
-    from compat.plan import Answer
+    from compat.plan import Answer, PlannedBuild
 
 
 from agreement_questions import JOINTS, MATRIX, Question, every_pair, pin_of, question, told_apart
@@ -249,23 +249,24 @@ def ask(one: Question, tally: Tally) -> bool:
 
 EXTRAS = "which extras were asked for is not recorded on a machine: with others, resolve says what the doctor says"
 
-TAKEN = "resolve takes the extra without which the release computes nothing there; doctor and lint judge it without"
+IMAGES = "no base image holds what all builds and the Python need: resolve plans an image, the others' machine is none"
 
 
 def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
     """Why the three were not asked the same, where that explains all of the difference; else empty."""
     doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
-    if doctor == lint and resolve == "fits" and _takes_extras(one):
-        return TAKEN
+    if doctor == lint == "fits" and resolve == "clashes" and _blames_images(one):
+        return IMAGES
     others = _other_extras(one) if resolve == lint else ()
     return EXTRAS if any(resolved(each).word == doctor for each in others) else ""
 
 
-def _takes_extras(one: Question) -> bool:
-    """Whether resolve's plan has a package of the question with an extra that the question leaves out."""
-    asked = {build.package: {*build.extras} for build in one.builds}
-    plan = resolve(one.pins, one.host(), MATRIX).plan
-    return plan is not None and any({*build.extras} - asked.get(build.name, {*build.extras}) for build in plan.builds)
+def _blames_images(one: Question) -> bool:
+    """Whether every conflict that resolve finds rests on rows of base images."""
+    cited = {part for row in MATRIX.table("images") for part in MATRIX.cite(row).split("; ")}
+    conflicts = resolve(one.pins, one.host(), MATRIX).conflicts
+    sources = [{part for each in conflict.members for part in each.source.split("; ")} for conflict in conflicts]
+    return bool(sources) and not any(map(cited.isdisjoint, sources))
 
 
 def _other_extras(one: Question) -> Iterator[Question]:
@@ -344,8 +345,22 @@ def _fair(one: Question) -> Question | None:
             if not rows:
                 return None
             builds.append(rows[0])
-    found = replace(one, builds=tuple(builds))
+    found = _with_extras(replace(one, builds=tuple(builds)))
     return None if _is_about_gpus(found) else found
+
+
+def _with_extras(one: Question) -> Question:
+    """The question with the extras that resolve takes by itself, without which a release computes nothing there."""
+    plan = resolve(one.pins, one.host(), MATRIX).plan
+    taken = {build.name: build for build in plan.builds} if plan else {}
+    return replace(one, builds=tuple(_as_taken(build, taken.get(build.package), one.place) for build in one.builds))
+
+
+def _as_taken(build: Build, taken: PlannedBuild | None, place: str) -> Build:
+    if taken is None or not {*taken.extras} > {*build.extras}:
+        return build
+    rows = (row for row in MATRIX.builds(build.package) if row.full_version == taken.version and is_at(row, place))
+    return next((row for row in rows if row.runtime == taken.runtime and {*row.extras} == {*taken.extras}), build)
 
 
 def _cited_apart(answers: dict[str, Verdict]) -> str:

@@ -148,6 +148,8 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     if said := _imageless(search, variable):
         yield said
         return
+    extras = {one for wish, _ in variable.wishes for one in wish.extras} & {*search.known.extras(variable.package)}
+    named = tuple(one for one in named if extras <= {*one.build.extras, *one.build.also}) or named
     named = tuple(option for option in named if option.version == named[0].version)
     kinds = sorted({option.runtime or code(option.build.kernels) for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})

@@ -94,6 +94,15 @@ def test_a_reason_is_given_only_where_it_explains_all_of_a_difference():
     assert agreement._another_question(torch, {"doctor": fits, "resolve": clashes, "lint": fits}) == ""
 
 
+def test_a_conflict_that_rests_on_base_images_is_of_another_joint():
+    fits, clashes = agreement.Verdict("fits"), agreement.Verdict("clashes")
+    answers = {"doctor": fits, "resolve": clashes, "lint": fits}
+    both = asked("packages", ("jax", "0.3.10", ("cuda",)), ("libtpu", "0.0.11", ()))
+    seven = tuple({**dict(both.machine), "python": "3.7"}.items())
+    assert agreement._another_question(agreement.replace(both, machine=seven), answers) == agreement.IMAGES
+    assert agreement._another_question(both, answers) == ""
+
+
 @pytest.mark.parametrize(("driver", "about"), [("495.10", True), ("470.82.01", False), ("570.86.10", False)])
 def test_a_driver_with_which_no_image_starts_is_asked_about_at_another_joint(driver, about):
     card = {"name": "Quadro M5500", "vendor": "nvidia", "target": "sm_52", "driver": "nvidia"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import compat.joints.packages as joint
 from compat.changes import Example, install
 from compat.findings import SURENESS
-from compat.joints.verdict import Clash
+from compat.joints.verdict import FITS, Clash
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
@@ -126,12 +126,6 @@ class NumpyAbiMismatch(Rule):
         return Found(detail=detail, facts=("packages.numpy",))
 
 
-def _one_series(version: str, built: str) -> bool:
-    """Whether two releases agree in major and minor, as far as both say: torch keeps its ABI within a minor at most."""
-    parts = (text.partition("+")[0].split(".")[:2] for text in (version, built))
-    return all(left == right for left, right in zip(*parts, strict=False))
-
-
 class PythonTagMismatch(Rule):
     """A compiled extension is for another Python version.
 
@@ -175,7 +169,7 @@ class AbiMismatch(Rule):
         """A compiled package asks for a symbol that the installed framework does not have."""
         torch = named(installed, "torch")
         for name, build in builds.items():
-            if torch and build.torch and torch.version and not _one_series(torch.version, build.torch):
+            if torch and build.torch and torch.version and joint.loads(build.torch, torch.version) != FITS:
                 detail = f"{name} was built for torch {build.torch}; torch {torch.version} is installed."
                 return Found(detail=detail, facts=(f"builds.{name}", torch.fact))
             own = builds.get("torch", build)
