@@ -14,6 +14,7 @@ from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, assumed, told
 from compat.rules.stack import Installed, named
 from compat.sentences import Sentence
 from compat.targets import Sm, kernels_for, sm
+from compat.versions import major
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,23 +99,17 @@ _NUMBERS: Final = ("need_cc", "need_cc2", "need_cc3")
 _NAMES: Final = ("need_generation", "need_generation2")
 
 
-def asked_floor(signals: Hearing, matrix: Matrix) -> tuple[int, int] | None:
-    """The lowest compute capability, major and minor, that a message asks for; ``None`` if it names none.
+def asked_floor(signals: Hearing, matrix: Matrix) -> Sm | None:
+    """The lowest compute capability that a message asks for; ``None`` if it names none.
 
     A generation stands for the lowest capability that the matrix lists under its name: Ampere is 8.0.
     """
     for text in filter(None, map(signals.value, _NUMBERS)):
         if device := sm(text if "." in text else f"sm_{text}"):
-            return device.major, device.minor
+            return device
     name = next(filter(None, map(signals.value, _NAMES)), "").lower()
     rows = [row for row in matrix.table("capabilities") if name and row.architecture.lower().startswith(name)]
-    return min((_capability(row.cc) for row in rows), default=None)
-
-
-def _capability(text: str) -> tuple[int, int]:
-    """Major and minor of a dotted version; what follows them does not count."""
-    major, minor = (*text.split("."), "0")[:2]
-    return int(major), int(minor)
+    return min(filter(None, (sm(row.cc) for row in rows)), default=None)
 
 
 def dropped(matrix: Matrix, target: str, toolkit: str | None) -> bool:
@@ -126,19 +121,14 @@ def dropped(matrix: Matrix, target: str, toolkit: str | None) -> bool:
     device = sm(target)
     if device is None:
         return False
+    below_all = device < min(filter(None, (sm(row.cc) for row in matrix.table("capabilities"))))
     if is_version(toolkit):
-        return knows(matrix, toolkit or "", target) == "too old" or _below_all(matrix, device)
+        return knows(matrix, toolkit or "", target) == "too old" or below_all
     row = matrix.capability(device.capability)
     if row is None:
-        return _below_all(matrix, device)
-    newest = max(_capability(item.cuda)[0] for item in matrix.table("cuda"))
-    return bool(row.last_cuda) and _capability(row.last_cuda)[0] < newest - 1
-
-
-def _below_all(matrix: Matrix, device: Sm) -> bool:
-    """Whether a device is older than all that the matrix lists: no toolkit of its releases compiles for it."""
-    lowest = min(_capability(row.cc) for row in matrix.table("capabilities"))
-    return (device.major, device.minor) < lowest
+        return below_all
+    newest = max(major(item.cuda) for item in matrix.table("cuda"))
+    return bool(row.last_cuda) and major(row.last_cuda) < newest - 1
 
 
 class ArchTooNewForBuild(NvidiaRule):
@@ -334,7 +324,7 @@ def _as_said(case: Case, cards: list[tuple[Gpu, Sm]]) -> Outcome:
         return other_age(cards, recent, matrix)
     old = next(((gpu, device) for gpu, device in cards if too_old(matrix, gpu.target)), None)
     if floor := asked_floor(case.signals, matrix):
-        old = next((card for card in cards if (card[1].major, card[1].minor) < floor), None)
+        old = next((card for card in cards if card[1] < floor), None)
         if old is None:
             return Fits("")
     if all(recent(matrix, gpu.target) for gpu, _ in cards) and "arch-too-new-for-build" in heard.signal.candidates:
