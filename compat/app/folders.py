@@ -39,16 +39,17 @@ def expanded(names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
             continue
         found = [str(Path(name, part)) for part in _below(name) if _is_known(part)]
         if not found:
-            raise CannotCheckError(f"{name}: no Dockerfile, requirements, environment or lock is in this folder")
+            raise CannotCheckError(f"{name}: no Dockerfile, requirements, environment, lock or workflow is in it")
         walked.update(found)
         files += found
     return tuple(dict.fromkeys(files)), frozenset(walked)
 
 
 def _is_known(path: str) -> bool:
-    """Whether a name is one of a file that lint reads; in a folder ``requirements`` any text is."""
+    """Whether a name is one of a file that lint reads; any text is in ``requirements``, any YAML among workflows."""
     folder, _, name = path.rpartition("/")
     in_folder = folder.endswith("requirements") and name.endswith((".txt", ".in"))
+    in_folder |= folder.endswith(".github/workflows") and name.endswith((".yml", ".yaml"))
     return in_folder or _NAMES.fullmatch(name) is not None
 
 
@@ -82,5 +83,5 @@ def _walked(folder: Path) -> Iterator[str]:
 
 
 def _is_own(place: Path, name: str) -> bool:
-    hidden = name.startswith(".") and name != ".devcontainer"
+    hidden = name.startswith(".") and name not in {".devcontainer", ".github"}
     return not hidden and name not in _SKIPPED and not (place / name / "pyvenv.cfg").is_file()

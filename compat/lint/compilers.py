@@ -9,6 +9,7 @@ import compat.joints.toolkit as joint
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
+from compat.lint.systems import OLDEST
 from compat.sources.values import PROJECT
 from compat.targets import sm
 
@@ -122,9 +123,13 @@ def isolated(scene: Scene) -> Iterator[Finding]:
 
     uv, and pip since 25.3 (change log: legacy ``setup.py`` builds are removed), build every source in an environment of
     its own unless they are told not to. An older pip of the image may still build in place, and a list does not say
-    how it is installed.
+    how it is installed. Conda installs the newest pip where nothing bounds it, and runs it without options
+    (conda, env/installers/pip.py).
     """
-    renewed, listed = False, scene.ask.kind in {"requirements", "pyproject", "conda"}
+    listed = scene.ask.kind in {"requirements", "pyproject", "conda"}
+    renewed = conda = any(one.name == "pip" and not one.spec for one in scene.conda)
+    if scene.python and versions.release(scene.python) < (3, OLDEST):
+        return  # whose newest pip is an older one
     for step in scene.stage.installs:
         renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)
         own = step.home == PROJECT or step.find_links or step.index or step.extra_indexes or step.branch
@@ -134,7 +139,7 @@ def isolated(scene: Scene) -> Iterator[Finding]:
         for one in step.requests:
             if _ASKS_NVCC.fullmatch(one.name) and not one.url and not one.marker:
                 detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
-                level: Severity = "warning" if listed else "error"
+                level: Severity = "warning" if listed and not conda else "error"
                 fix = "Install torch first, then this with --no-build-isolation."
                 code = "build-tools-missing"
                 yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)

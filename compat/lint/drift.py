@@ -65,7 +65,8 @@ def stale_nightly(scene: Scene) -> Iterator[Finding]:
             level: Severity = "error" if alone else "warning"
             last = next(b for b in reversed(builds) if b.variant == variant[1])
             code = "version-does-not-exist"
-            yield of_request(code, item, scene, detail, severity=level, confidence="likely", rows=(last,))
+            fix = f"Ask for {last.package}=={last.full_version}, or name the nightly index of a newer variant."
+            yield of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=(last,))
             return
 
 

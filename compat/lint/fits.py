@@ -364,15 +364,23 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         for each, part in parts
     )
     detail = f"One environment holds {what}"
-    yield finding(code, scene, place, f"{detail}.", severity="warning", sources=sources)
-    if all(_is_framework(each, scene) for each in (item, other)) and "system" in {
-        part.build.cuda_from for _, part in parts
-    }:
+    systems = [part for _, part in parts if part.build.cuda_from == "system"]
+    if not (systems and all(_is_framework(each, scene) for each in (item, other))):
+        yield finding(code, scene, place, f"{detail}.", severity="warning", sources=sources)
+        return
+    if not all(_is_provided(part, scene) for part in systems):
         why = "the one that takes CUDA from the system cannot load the other's"
+        code, detail = "frameworks-conflict", f"{detail}; {why}"
         yield finding(
-            "frameworks-conflict", scene, place, f"{detail}; {why}.", severity="warning", confidence="likely",
-            sources=sources,
+            code, scene, place, f"{detail}.", severity="warning", confidence="likely", sources=sources,
         )  # fmt: skip
+
+
+def _is_provided(part: Part, scene: Scene) -> bool:
+    """Whether the base has the CUDA that a build takes from the system, or is the image of that release itself."""
+    base = scene.base
+    own = base is not None and part.version.partition("+")[0] in base.installed.values()
+    return own or bool(base and base.cuda and versions.major(base.cuda) == versions.major(part.number))
 
 
 def rocm(scene: Scene) -> Iterator[Finding]:

@@ -96,19 +96,22 @@ def successor(scene: Scene) -> str:
     cuda = base.row.cuda if base.row else base.cuda
     if not cuda:
         return ""
-    flavour = f"cudnn-{base.flavour}" if base.cudnn else base.flavour
+    flavour = re.compile(rf":[\d.]+-{'cudnn[0-9]*-' if base.cudnn else ''}{base.flavour}-")
     statuses = {"active"} if base.row else {"active", "eol"}
     near = not base.row and cuda.count(".") == 1  # a tag that never was most likely lacks the patch: 12.1 for 12.1.1
-    candidates = [
+    known = [
         (row.os == base.os, near and versions.same_series(row.cuda, cuda), versions.release(row.cuda), row.os, name)
         for row in scene.matrix.table("images")
         if row.repository == base.repository and row.status in statuses and row.cuda
         for name in row.references()
-        if versions.major(row.cuda) == versions.major(cuda)
-        and f"-{flavour}-" in name
-        and (row.os == base.os or "ubuntu" in row.os)
+        if flavour.search(name) and (row.os == base.os or "ubuntu" in row.os)
     ]
-    return f"Take {max(candidates)[-1]}." if candidates else ""
+    major = versions.release(cuda)[0]
+    if alike := [one for one in known if one[2][0] == major]:
+        return f"Take {max(alike)[-1]}."
+    later = [one for one in known if one[2][0] > major]
+    nearest = min(later, key=lambda one: (not one[0], one[2]), default=None)
+    return f"No image of CUDA {major} is left; the nearest is {nearest[-1]}." if nearest else ""
 
 
 def python_missing(scene: Scene) -> Iterator[Finding]:
@@ -220,7 +223,8 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
         carriers = [item for item in carriers if item.request.name in base.installed]
     needy = [item for item in scene.builds if (item.build and item.build.cuda_from == "system")]
     needy += [item for item in scene.env if item.build is None and _LOCAL_CUDA.search(item.request.exact)]
-    conda = [item for item in scene.conda if item.name in _CONDA_CUDA]
+    carried = {"pytorch-cuda"} if base.installed else _CONDA_CUDA  # a toolkit compiles for a framework that stays
+    conda = [item for item in scene.conda if item.name in carried]
     names = [item.text if item.by else f"{item.request.name} {item.version}" for item in carriers]
     names += [f"conda's {item.name}" for item in conda]
     brought = [] if base.installed else _brought_along(scene)

@@ -11,6 +11,7 @@ import compat.lint.bases as bases
 import compat.lint.origins as origins
 from compat.joints.verdict import FITS, Clash, Fits
 from compat.lint.finding import finding, of_base
+from compat.lint.walk import alike, needs
 from compat.matrix.rows import Build
 from compat.sources.values import Request
 
@@ -139,6 +140,27 @@ def level_zero(scene: Scene) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def uninstalled(scene: Scene) -> Iterator[Finding]:
+    """library-missing: a step takes away NVIDIA's library of a framework that stays, and nothing else brings it."""
+    base = scene.base
+    for step in scene.stage.installs:
+        if step.action != "uninstall" or step.branch or (base and base.has_cuda_libraries):
+            continue
+        for name in (one.name for one in step.requests if one.name.startswith("nvidia-")):
+            again = any(one.request.name == name and one.request.line > step.line for one in scene.own)
+            left = (
+                one for one in scene.lasting if one.build and one.request.line <= step.line and alike(one.step, step)
+            )
+            held = (one for one in left if name in needs(one.request, one.build, scene.matrix, scene.worlds))
+            if not again and (item := next(held, None)):
+                detail = f"{item.request.name} {item.version} loads {name}, and this step uninstalls it."
+                fix = f"Leave {name} where it is."
+                yield finding(
+                    "library-missing", scene, step.line, detail, severity="error", confidence="likely", fix=fix
+                )
+                return
+
+
 def _packaged(scene: Scene) -> bool:
     """Whether NVIDIA's libraries are asked for as packages, or a framework that brings them."""
     names = [item.request.name for item in scene.taken]
@@ -227,4 +249,4 @@ def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Findi
     return of_base("base-runtime-mismatch", scene, item.request.line, detail, severity=level, rows=rows)
 
 
-RULES: Final = (system_libraries, level_zero)
+RULES: Final = (system_libraries, level_zero, uninstalled)

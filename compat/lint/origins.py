@@ -354,9 +354,10 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
     return Outcome("none", build, origin_, "fails") if build.fails else Outcome("build", build, origin_)
 
 
-def _rank(pair: tuple[Build, Origin]) -> tuple[Version, int]:
-    """By which an installer compares: the version with its local tag; then the fuller variant."""
-    return versions.parsed(pair[0].full_version), len(pair[0].extras)
+def _rank(pair: tuple[Build, Origin]) -> tuple[Version, int, tuple[int, ...]]:
+    """By which an installer compares: the version with its local tag; then the fuller variant and the newer Python."""
+    build = pair[0]
+    return versions.parsed(build.full_version), len(build.extras), max(map(_number, build.python), default=())
 
 
 def _number(text: str) -> tuple[int, ...]:

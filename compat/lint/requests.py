@@ -137,7 +137,14 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
         if fails or base is None
         else f"{item.request.text} has wheels for glibc {build.glibc} and later; {base.reference} has {scene.glibc}."
     )
-    return of_request("version-does-not-exist" if fails else "glibc-too-old", item, scene, detail, rows=(build,))
+    alike = [row for row in scene.rows(item.request.name) if any(place.has(row) for place in item.origins)]
+    extras = item.request.extras
+    fitting = [row for row in alike if {*extras} <= {*row.extras, *row.also} and item.python in {"", *row.python}]
+    name = item.request.name + (f"[{','.join(extras)}]" if extras else "")
+    last = max(fitting, key=lambda row: versions.parsed(row.version), default=None)
+    fix = f"Ask for {name}=={last.version}." if fails and last else ""
+    code = "version-does-not-exist" if fails else "glibc-too-old"
+    return of_request(code, item, scene, detail, fix=fix, rows=(build,))
 
 
 def _notice(item: Taken, scene: Scene) -> Finding:

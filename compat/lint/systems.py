@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Repository Key"); images of before carry the old one.
 _NEW_KEY: Final = "2022-04-27"
 # The oldest Python that get-pip.py of today runs on, 3.9 (pip 25.1, change log: "Drop support for Python 3.8").
-_OLDEST: Final = 9
+OLDEST: Final = 9
 _FORMER: Final = re.compile(r"(?:^|/)python3(?:\.(\d{1,2}))?$")
 _LINKED: Final = re.compile(r"ln (?:-\S+ )*\S*/python3 \S*/python")  # the system's own under its old name
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
@@ -113,9 +113,9 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
         bare = named is not None or (linked and command.words[0] == "python")
         minor = (named and named[1]) or (_own_minor(scene) if bare else "")
         stops = command.build and not command.guarded and not command.branch
-        old = bool(minor) and int(minor) < _OLDEST and "get-pip.py" in piped + command.text
+        old = bool(minor) and int(minor) < OLDEST and "get-pip.py" in piped + command.text
         if old and stops and not _of_old_python(scene):
-            detail = f"get-pip.py of today needs Python 3.{_OLDEST}, and Python 3.{minor} runs it: the step stops."
+            detail = f"get-pip.py of today needs Python 3.{OLDEST}, and Python 3.{minor} runs it: the step stops."
             fix = f"Take https://bootstrap.pypa.io/pip/3.{minor}/get-pip.py."
             yield of_base("python-unsupported", scene, command.line, detail, confidence="likely", fix=fix)
 

@@ -73,7 +73,7 @@ class Taken:
         """What it is called: the request, or the package with what brought it."""
         if self.base:
             return f"the base's {self.request.name} {self.version}".rstrip()
-        return f"{self.request.name} {self.version}, which {self.by} brings" if self.by else self.request.text
+        return f"{self.request.name} {self.version} of {self.by}" if self.by else self.request.text
 
     @property
     def settled(self) -> bool:

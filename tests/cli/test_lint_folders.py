@@ -40,6 +40,15 @@ def test_a_folder_beside_files_is_read_too(envcheck, project):
     assert places(envcheck, "b") == ["b/requirements/gpu.txt"]
 
 
+def test_workflows_are_read_and_other_files_beside_them_are_not(envcheck, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "on: push\njobs:\n  t:\n    steps:\n      - run: pip install torch==2.6.0 torchvision==0.20.0\n"
+    for name in (".github/workflows/ci.yml", ".github/labels.yml", ".cache/ci.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert set(places(envcheck)) == {".github/workflows/ci.yml"}
+
+
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_what_git_ignores_is_not_read(envcheck, project, tmp_path):
     project(requirements_txt=BAD, out__requirements_txt=BAD)

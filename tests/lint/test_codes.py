@@ -77,7 +77,13 @@ BAD = [
     ),
     ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.1.0 torchvision==0.15.2\n"),
     ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.1.0\nRUN pip install torchvision==0.15.2\n"),
-    ("cuda-major-mixed-in-env", PYTHON + "RUN pip install torch==1.12.1 tensorflow==2.9.1\n"),
+    ("cuda-major-mixed-in-env", PYTHON + "RUN pip install torch==2.1.0 cupy-cuda11x==12.3.0\n"),
+    ("frameworks-conflict", PYTHON + "RUN pip install torch==1.12.1 tensorflow==2.9.1\n"),
+    ("library-missing", PYTHON + "RUN pip install torch==2.4.1\nRUN pip uninstall -y nvidia-cudnn-cu12\n"),
+    (
+        "build-tools-missing",
+        "FROM condaforge/miniforge3:24.11.3-0\nRUN conda install -y python=3.10 pip\nRUN pip install flash-attn\n",
+    ),
     (
         "library-missing",
         "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
@@ -261,6 +267,10 @@ LEAN = [
     "FROM rocm/pytorch:rocm6.0_ubuntu20.04_py3.9_pytorch_2.1.1\nRUN pip install xformers==0.0.23 --no-deps\n",
     "FROM ubuntu:22.04\nRUN apt-get install -y python3 && python3 bootstrap.py && pip3 install torch==2.6.0\n",
     PYTHON + "RUN pip install torch==2.6.0 torchvision==0.21.0 accelerate==1.0.0\n",
+    PYTHON + "RUN pip install torch==2.4.1\nRUN pip uninstall -y triton\n",
+    PYTHON
+    + "RUN pip install torch==2.4.1\nRUN pip uninstall -y nvidia-cudnn-cu12\nRUN pip install nvidia-cudnn-cu12==9.1.0.70\n",
+    "FROM condaforge/miniforge3:24.11.3-0\nRUN conda install -y python=3.8 pip\nRUN pip install flash-attn\n",
 ]
 
 
@@ -288,6 +298,25 @@ def test_a_successor_of_an_old_tag_is_a_tag_that_exists():
     )
     proposed = finding.fix.text.removeprefix("Take ").rstrip(".")
     assert proposed in {name for row in MATRIX.table("images") for name in row.references()}
+
+
+def test_where_no_image_of_a_major_is_left_the_nearest_later_one_is_named():
+    found = judged("FROM nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04\n").findings
+    told = next(item.fix.text for item in found if item.code == "base-tag-gone")
+    proposed = told.rpartition(" ")[2].rstrip(".")
+    assert proposed in {name for row in MATRIX.table("images") for name in row.references()}
+    assert "-cudnn8-runtime-ubuntu18.04" in proposed
+
+
+def test_frameworks_with_their_own_cuda_each_are_no_conflict():
+    text = "FROM tensorflow/tensorflow:2.4.1-gpu\nRUN pip install torch==1.10.2 tensorflow-gpu==2.4.1\n"
+    codes = {item.code for item in judged(text).findings}
+    assert not codes & {"frameworks-conflict", "cuda-major-mixed-in-env"}
+
+
+def test_without_a_python_the_newest_one_of_a_release_counts():
+    found = [item.detail for item in judged("tensorflow==1.14\nnumpy\n", "requirements.txt").findings]
+    assert any("protobuf" in detail for detail in found)  # the wheels for Python 2.7 come first
 
 
 def test_select_and_ignore():
