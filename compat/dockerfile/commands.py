@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.dockerfile.quoting import shell
+from compat.dockerfile.system import INTEL_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +36,14 @@ def by_name(package: str) -> str:
 
 
 def further(source: str) -> list[str]:
-    """Read one more repository of apt; the plain systems have no certificates for its address."""
+    """Read one more repository of apt; the plain systems have no certificates for its address.
+
+    Builders but BuildKit lay what they fetch where root alone may read it, and apt checks signatures as another user.
+    """
     if source:
         return [
             "apt-get install --yes --no-install-recommends ca-certificates",
+            f"chmod 644 {INTEL_KEY}",
             f"echo {shell(source)} > /etc/apt/sources.list.d/vendor.list",
             "apt-get update",
         ]

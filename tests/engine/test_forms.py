@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -15,11 +16,11 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from factory import Settings
+from factory import Settings, write
 
-from compat.build import verify
+from compat.build import build_image, verify
 from compat.matrix import matrix
-from compat.plan import GpuVerdict
+from compat.plan import GpuVerdict, load
 from compat.resolve import resolve
 from compat.resolve.target import from_options
 
@@ -199,3 +200,61 @@ def test_a_rocm_plan_of_the_resolver_imports_and_carries_kernels_of_its_target(m
     assert all("gfx90a" in targets for targets in carried)
     found = {finding.code for finding in verify(built.tag).findings}
     assert "probe-cpu-fallback" in found
+
+
+def repository(folder):
+    """Intel's repository in small: its key, and a signed list of two packages that hold nothing."""
+    if not (shutil.which("gpg") and shutil.which("dpkg-deb")):
+        pytest.skip("needs gpg and dpkg-deb")
+    home, place = folder / "keys", folder / "simple" / "gpu"
+    home.mkdir(mode=0o700)
+    lists = place / "ubuntu" / "dists" / "noble" / "unified" / "binary-amd64"
+    lists.mkdir(parents=True)
+    sign = ["gpg", "--homedir", str(home), "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]
+    subprocess.run([*sign, "--quick-generate-key", "stand-in <a@example.org>", "rsa2048"], check=True)
+    subprocess.run([*sign, "--armor", "--output", str(place / "intel-graphics.key"), "--export"], check=True)
+    listed = ""
+    for name in ("libze1", "libze-intel-gpu1"):
+        control = (
+            f"Package: {name}\nVersion: 1.0\nArchitecture: amd64\nMaintainer: a <a@example.org>\nDescription: none\n"
+        )
+        (folder / name / "DEBIAN").mkdir(parents=True)
+        (folder / name / "DEBIAN" / "control").write_text(control)
+        made = place / "ubuntu" / f"{name}.deb"
+        subprocess.run(["dpkg-deb", "--build", str(folder / name), str(made)], check=True, capture_output=True)
+        listed += f"{control}Filename: {made.name}\nSize: {made.stat().st_size}\nSHA256: {sha256(made)}\n\n"
+    (lists / "Packages").write_text(listed)
+    told = "Suite: noble\nCodename: noble\nComponents: unified\nArchitectures: amd64\nDate: Mon, 01 Jan 2024 00:00:00 UTC\n"
+    told += f"SHA256:\n {sha256(lists / 'Packages')} {len(listed)} unified/binary-amd64/Packages\n"
+    release = lists.parents[1] / "InRelease"
+    subprocess.run([*sign, "--clearsign", "--output", str(release)], input=told.encode(), check=True)
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("form", ["plain", "factory"])
+@pytest.mark.parametrize("builder", ["buildkit", "classic"])
+def test_an_image_for_intels_gpus_has_their_driver_from_a_signed_repository(
+    client, base, shelf, serving, tmp_path, builder, form, usual_builder
+):
+    """Each builder lays the key where apt may read it, which runs its check as a user of its own."""
+    base("debian:12")
+    if builder != usual_builder == "classic":
+        pytest.skip("Podman's API has no BuildKit")
+    repository(tmp_path)
+    plan = load(json.loads((Path(__file__).parents[1] / "images/plans/torch_xpu.json").read_text()), "x").plan
+    image = replace(plan.base_image, image="debian:12", python="3.11", python_from="distribution")
+    build = replace(plan.builds[0], pins=())
+    code = f"import types\n__version__ = {build.version!r}\nversion = types.SimpleNamespace(cuda=None, hip=None, xpu='1')\n"
+    shelf.add("torch", build.version, code)
+    plan = replace(plan, python="3.11", base_image=image, builds=(build,))
+    text = write(plan, Settings(builder=builder, form=form)).replace(build.index, shelf.open())
+    text = text.replace("https://repositories.intel.com", serving(tmp_path))
+    built = build_image(text, tag="envcheck-test/xpu", context=tmp_path, builder=builder, network="host")
+    assert built.ok, built.why
+    words = ["dpkg-query", "--show", "--showformat", "${Package} ", "libze1", "libze-intel-gpu1"]
+    said = client.containers.run(built.tag, words, remove=True, network_mode="none")
+    client.images.remove(built.tag, force=True)
+    assert said == b"libze-intel-gpu1 libze1 "
