@@ -193,7 +193,8 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     own = [row for row in here if not row.index and (row.distribution in named or (plain and not row.distribution))]
     if is_whole(named):
         own = [row for row in own if not row.extras] or own  # what an extra brings is listed by its own name
-    return next((row for row in own if row.runtime != "cpu"), own[0] if own else None)
+    found = next((row for row in own if row.runtime != "cpu"), own[0] if own else None)
+    return None if found and found.extras and not is_whole(named) else found
 
 
 def is_whole(packages: dict[str, str]) -> bool:

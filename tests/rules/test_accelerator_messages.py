@@ -316,3 +316,12 @@ def test_jax_without_its_plug_in_computes_on_the_cpu(doctor, plugin, told):
     report = doctor(platform="linux", arch="x86_64", driver="580.65.06", gpus=[card], packages=listed)
     assert {one.code: one.confidence for one in report.findings}.get("cpu-only-build", "") == told
     assert any("carries code for sm_80" in text for text in report.fine) == bool(plugin)
+
+
+def test_few_packages_without_the_plug_in_tell_nothing_of_jaxs_gpu_code(doctor):
+    """A short list may leave the plug-in out, and may be all there is: neither code for the GPU nor its lack is told."""
+    card = {"name": "NVIDIA A100-SXM4-40GB", "vendor": "nvidia", "target": "sm_80"}
+    listed = {"jax": "0.5.0", "jaxlib": "0.5.0"}
+    report = doctor(platform="linux", arch="x86_64", driver="580.65.06", gpus=[card], packages=listed)
+    assert not [text for text in report.fine if "jax" in text]
+    assert "cpu-only-build" not in {one.code for one in report.findings}
