@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -249,8 +250,9 @@ def _words(error: Exception) -> str:
 
 
 def is_absent(text: str) -> bool:
-    """Whether a refusal means that the image has no such program."""
-    return "executable file not found" in text or "no such file or directory" in text.lower()
+    """Whether a refusal means that the image has no such program, and not that something to hand in is not there."""
+    lacks = "no such file or directory" in text.lower() and not re.search("mount|device", text)
+    return "executable file not found" in text or lacks
 
 
 def refusal(text: str) -> str:

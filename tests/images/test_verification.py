@@ -75,6 +75,12 @@ def test_what_a_plan_asks_to_prove(modules, proved):
         ("stat /opt/venv/bin/python: no such file or directory", True),
         ("No such file or directory", True),
         ("could not select device driver", False),
+        # a CDI specification that is older than the driver, in runc's words; Docker's of a device that is not there
+        (
+            'error mounting "/usr/lib/libcuda.so.535" to rootfs: stat /usr/lib/libcuda.so.535: no such file or directory',
+            False,
+        ),
+        ('error gathering device information while adding custom device "/dev/kfd": no such file or directory', False),
         ("permission denied", False),
     ],
 )
@@ -133,3 +139,28 @@ def test_outside_a_container_only_the_missing_driver_is_told_otherwise(code):
 def test_results_without_end_are_read_up_to_a_number():
     found = verification._concluded([PASS] * 5000 + [END], 0, 30)
     assert len(found) == 1000
+
+
+class Asked:
+    """A client of an engine that says so much of itself."""
+
+    def __init__(self, **info):
+        self.told = info
+
+    def info(self):
+        return self.told
+
+
+@pytest.mark.parametrize(
+    ("info", "told"),
+    [
+        ({"CgroupVersion": "1", "Rootless": True}, ["container.memory"]),  # Podman
+        ({"CgroupVersion": "1", "SecurityOptions": ["name=seccomp", "name=rootless"]}, ["container.memory"]),  # Docker
+        ({"CgroupVersion": "2", "Rootless": True}, []),
+        ({"CgroupVersion": "1", "Rootless": False, "SecurityOptions": None}, []),
+        ({}, []),
+    ],
+)
+def test_a_limit_that_the_engine_does_not_hold_is_told(info, told):
+    found = verification._unbounded(Asked(**info))
+    assert [(probe.name, probe.status) for probe in found] == [(name, "skip") for name in told]
