@@ -101,3 +101,11 @@ def test_a_system_without_the_driver_of_level_zero_is_refused(plans):
 @pytest.mark.parametrize("name", ["torch_cuda", "torch_rocm", "jax_cpu"])
 def test_other_images_hold_nothing_of_intel(plans, name):
     assert "intel" not in write(plans[name]).lower()
+
+
+def test_the_image_that_brings_uv_is_a_row_of_the_matrix(matrix):
+    text = write(planned(matrix, "torch==2.6.0", gpus=["A100"], os="ubuntu22.04", python="3.12"), Settings())
+    named = set(re.findall(r"(ghcr\.io/astral-sh/uv:[\w.]+)", text))
+    known = {name for row in matrix.table("images") if row.status == "active" for name in row.references()}
+    assert named
+    assert named <= known

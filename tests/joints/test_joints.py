@@ -204,6 +204,59 @@ def test_minor_version_compatibility_compiles_no_ptx():
     assert not driver.compiles(MATRIX, "12.8", "535.104.05")
 
 
+@pytest.mark.parametrize(
+    ("cuda", "reported", "expected"),
+    [
+        ("12.8", "12.8", FITS),
+        ("12.2", "12.8", FITS),
+        ("12.8", "12.2", driver.MINOR),
+        ("13.0", "12.8", Clash),
+        ("10.2", "10.1", Clash),  # minor-version compatibility began with CUDA 11
+        ("99.1", "99.0", driver.MINOR),
+        ("99.1", "12.8", Clash),
+    ],
+)
+def test_a_driver_is_judged_by_the_cuda_that_it_reports_too(cuda, reported, expected):
+    found = driver.by_cuda(MATRIX, cuda, reported)
+    assert found == expected or type(found) is expected
+
+
+@pytest.mark.parametrize(("compat", "own", "fits"), [("570.86", "550.54", True), ("550.54", "550.54", False)])
+def test_a_libcuda_of_cuda_compat_must_be_newer_than_the_driver(compat, own, fits):
+    assert (driver.stands_in(compat, own) == FITS) is fits
+
+
+@pytest.mark.parametrize(
+    ("have", "built", "wants"),
+    [
+        ("9.1.0", "9.1.0", ""),
+        ("9.5.1", "9.1.0", ""),
+        ("9.0.0", "9.1.0", ">=9.1.0"),
+        ("8.9.7", "9.1.0", "==9.*"),
+        ("9", "9.1.0", ""),
+    ],
+)
+def test_one_cudnn_stands_in_for_another_of_its_major_that_is_no_newer(have, built, wants):
+    assert getattr(libraries.stands_in(have, built), "wants", "") == wants
+
+
+@pytest.mark.parametrize(
+    ("cuda", "gcc", "limit", "kind", "wants"),
+    [
+        ("12.4", "13.2.0", "", "fits", ""),
+        ("12.4", "14.1", "", "clash", "13"),
+        ("12.4", "14.1", "14", "fits", ""),
+        ("", "14.1", "12.2", "clash", "12"),
+        ("", "14.1", "", "unknown", ""),
+        ("12.4", "", "", "unknown", ""),
+    ],
+)
+def test_which_host_compilers_a_toolkit_accepts(cuda, gcc, limit, kind, wants):
+    found = toolkit.host_compiler(MATRIX, cuda, gcc, limit)
+    assert isinstance(found, KINDS[kind])
+    assert getattr(found, "wants", "") == wants
+
+
 @pytest.mark.parametrize(("l4t", "kind"), [("36.4.3", "clash"), ("35.4.1", "fits"), ("", "unknown")])
 def test_a_board_runs_the_cuda_of_its_system(l4t, kind):
     assert isinstance(driver.board(MATRIX, "11.4", l4t), KINDS[kind])
@@ -281,6 +334,24 @@ def test_which_builds_need_a_cudnn_of_the_system(system, needs):
 def test_how_a_gpu_runs_the_code_of_a_build(vendor, target, fields, expected):
     found = kernels.verdict(MATRIX, vendor, target, row(**fields))
     assert found == expected or type(found) is expected
+
+
+class Published:
+    """A matrix of one package."""
+
+    def __init__(self, *rows):
+        self.rows = rows
+
+    def builds(self, _):
+        return self.rows
+
+
+def test_a_wheel_does_without_code_that_its_release_is_published_without_too():
+    bound = row(kernels=("sm_90",), platforms=("linux_x86_64",))
+    plain = row(kernels=("-",), platforms=("any",))
+    assert kernels.is_spared(Published(bound, plain), bound)
+    assert not kernels.is_spared(Published(bound), bound)
+    assert not kernels.is_spared(Published(bound, plain), plain)
 
 
 def test_a_wheel_is_for_its_pythons_its_place_its_libc_and_its_processor():

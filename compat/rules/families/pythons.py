@@ -12,6 +12,8 @@ from compat import versions
 from compat.changes import Python
 from compat.findings import Fix
 from compat.joints.platform import is_at
+from compat.joints.python import minor_of
+from compat.joints.verdict import FITS
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.together import clashing
@@ -23,11 +25,6 @@ if TYPE_CHECKING:
     from compat.rules.case import Case
 
 _USUAL: Final = "linux_x86_64"  # what a machine that does not say what it is most likely is
-
-
-def short(python: str) -> str:
-    """``3.11.9`` -> ``3.11``."""
-    return ".".join(python.split(".")[:2])
 
 
 class PythonUnsupported(Rule):
@@ -45,17 +42,17 @@ class PythonUnsupported(Rule):
     def check(self, case: Case, python: str) -> Outcome:
         """None of the releases that are asked for was published for the interpreter's minor version."""
         tag = re.search(r"-cp(\d)(\d{1,2})-", case.signals.value("wheel"))
-        if tag and f"{tag[1]}.{tag[2]}" == short(python):
+        if tag and f"{tag[1]}.{tag[2]}" == minor_of(python):
             return None  # another system's wheel, or the pip of another Python
         for name, specifier in case.wanted.items():
             published = candidates(case.matrix, name, specifier)
             rows = [row for row in published if is_at(row, case.world.place or _USUAL)] or published
             offered = sorted({item for row in rows for item in row.python}, key=_python_key)
-            if rows and offered and short(python) not in offered:
+            if rows and offered and not any(joint.verdict(row, python) == FITS for row in rows):
                 fix = Fix(f"Use Python {offered[-1]}.", changes=(Python(offered[-1]),))
-                detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
+                detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {minor_of(python)}."
                 return Found(detail=detail, fix=fix, sources=cite(case.matrix, rows[-1]))
-        this = f"this is {short(python)}"
+        this = f"this is {minor_of(python)}"
         found = clashing(
             case.here,
             lambda part: joint.verdict(part.build, python),
@@ -77,21 +74,21 @@ class PythonUnsupported(Rule):
     def _fits(python: str, case: Case) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
         known = {name: candidates(case.matrix, name, specifier) for name, specifier in case.wanted.items()}
-        if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
+        served = [any(row.python and joint.verdict(row, python) == FITS for row in rows) for rows in known.values()]
+        if not served or not all(served):
             return None
-        return Fits(
-            Sentence("there are builds of {names} for Python {version}", version=short(python), names=", ".join(known))
-        )
+        names, version = ", ".join(known), minor_of(python)
+        return Fits(Sentence("there are builds of {names} for Python {version}", version=version, names=names))
 
     @staticmethod
     def _wheel(python: str, signals: Hearing) -> Outcome:
         """The file name of a refused wheel names another Python."""
         found = re.search(r"-cp(\d)(\d{1,2})-(abi3)?", signals.value("wheel"))
-        if not found or not is_version(python) or f"{found[1]}.{found[2]}" == short(python):
+        if not found or not is_version(python) or f"{found[1]}.{found[2]}" == minor_of(python):
             return None
         if found[3] and versions.release(python)[:2] >= (int(found[1]), int(found[2])):
             return None  # the stable ABI serves every later Python (PEP 384)
-        return Found(detail=f"The wheel is for Python {found[1]}.{found[2]}; this is {short(python)}.")
+        return Found(detail=f"The wheel is for Python {found[1]}.{found[2]}; this is {minor_of(python)}.")
 
     @staticmethod
     def _variant(python: str, case: Case) -> Outcome:
@@ -99,9 +96,9 @@ class PythonUnsupported(Rule):
         variant = told.index_variant(case.commands)
         rows = [row for row in case.matrix.builds("torch") if row.variant == variant] if variant else []
         offered = sorted({item for row in rows for item in row.python}, key=_python_key)
-        if not offered or short(python) in offered:
+        if not offered or any(joint.verdict(row, python) == FITS for row in rows):
             return None
-        detail = f"The index {variant} has torch for Python {', '.join(offered)}; this is {short(python)}."
+        detail = f"The index {variant} has torch for Python {', '.join(offered)}; this is {minor_of(python)}."
         return Found(detail=detail, facts=("python",), sources=cite(case.matrix, rows[-1]))
 
 
