@@ -161,6 +161,8 @@ def suited(changes: Sequence[Change], machine: Host) -> tuple[Change, ...]:
     linux = machine.platform not in {"windows", "darwin"}
     open_to = {"", *(("linux",) if linux else ()), *(("host",) if linux and not machine.container else ())}
     fit = [one for one in changes if not isinstance(one, Example) and getattr(one, "where", "") in open_to]
+    if not linux:  # whose loaders do not know it
+        fit = [one for one in fit if not (isinstance(one, Variable) and one.name == "LD_LIBRARY_PATH")]
     image = machine.image or ""
     left = [replace(one, image=one.image or image) if isinstance(one, Container) else one for one in fit]
     outside = [one for one in left if not (isinstance(one, Container) and one.command == "run")]
@@ -192,7 +194,7 @@ def _simple(change: Change, place: Place) -> str:
             by_conda = f"conda create -y -n {_named(change)} python={version}"
             return by_conda if place.environment == "conda" else f"uv venv --python {version}"
         case Command(line) | Example(line):
-            return line
+            return "wsl --shutdown" if line == "sudo reboot" and place.platform == "wsl2" else line
         case Service():
             return _service(change, place)
         case Container():

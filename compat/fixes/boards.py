@@ -29,18 +29,22 @@ _OF_JETPACK: Final = {
 
 
 def is_one(subject: Subject) -> bool:
-    """Whether the machine is a board, by its system or its GPU; none has an x86-64 processor."""
+    """Whether the machine is a board, by its system, its GPU or its name; none has an x86-64 processor."""
     targets = subject.matrix.families.integrated if subject.host.arch != "x86_64" else frozenset()
-    return bool(subject.host.l4t) or any(gpu.target in targets for gpu in subject.gpus)
+    named = not subject.gpus and subject.host.platform in {None, "linux"} and subject.host.arch != "x86_64"
+    named = named and bool(subject.said("board"))
+    return bool(subject.host.l4t) or named or any(gpu.target in targets for gpu in subject.gpus)
 
 
 def framework(name: str, subject: Subject) -> Fix | None:
     """NVIDIA's build for the JetPack that is there, and the Python that it is made for."""
-    rows = _for_board(name, subject)
+    rows = _for_board(name, subject) if subject.host.l4t or subject.gpus or subject.host.python else []
     if not rows:
         return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
     same = [row for row in rows if row.version == subject.release(name)]
     best, have = (same or rows)[-1], subject.host.python or ""
+    if not subject.host.l4t and is_version(have) and best.python and versions.minor(have) not in best.python:
+        return Fix(f"Install NVIDIA's {name} for this JetPack, which its Python {versions.minor(have)} belongs to.")
     item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
     index, links = subject.matrix.index_url(best), subject.matrix.is_page(best)
     install = Install(packages=(item,), index=index, links=links, again=bool(same))

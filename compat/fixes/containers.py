@@ -34,6 +34,9 @@ def no_gpu(subject: Subject) -> Fix | None:
     if signals.get("cdi-name-as-path") and _by_podman(subject):
         text = "Upgrade podman to 4.1 or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
+    if signals.get("cdi-unresolvable"):
+        text = "Make the list of devices that CDI names, and let the user of the engine read it."
+        return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
     if fix := old_compose(subject):
         return fix
     if signals.get("cli-wsl"):
@@ -54,7 +57,8 @@ def _refused(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
-    if subject.host.container == "kubernetes" or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
+    orchestrated = "kubernetes" in {subject.host.container, container_of(subject.case.commands)}
+    if orchestrated or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
         return _in_cluster(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
@@ -125,13 +129,14 @@ def _no_driver(subject: Subject) -> Fix:
 def _in_cluster(subject: Subject) -> Fix:
     """A pod has to ask for a GPU; where no node offers one, the device plugin sees none under another runtime."""
     if not subject.case.signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
-        return Fix("Ask for the GPU in the pod's container: resources.limits, nvidia.com/gpu: 1.")
-    if any(gpu.vendor == "amd" for gpu in subject.gpus) or "amd.com/gpu" in subject.text:
+        text = "Ask for the GPU in the pod's container, resources.limits, nvidia.com/gpu: 1"
+        return Fix(f"{text}; with runtimeClassName: nvidia where that is not the node's default runtime.")
+    if any(gpu.vendor == "amd" for gpu in subject.gpus) or "amd.com/gpu" in subject.said("service"):
         text = "Run AMD's device plugin on the nodes, where the amdgpu driver has to be loaded."
         return Fix(text, changes=(Command("kubectl get daemonset -A"),))
     engine = (
         "docker"
-        if (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.text
+        if (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.said("service")
         else "containerd"
     )
     configure = Command(f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default")
@@ -141,7 +146,7 @@ def _in_cluster(subject: Subject) -> Fix:
 
 def _toolkit(subject: Subject) -> Fix | None:
     """The engine has no hook for NVIDIA's GPUs: install the toolkit, then configure the engine."""
-    if subject.host.engine_flavour == "snap" or "/snap/" in subject.text:
+    if subject.host.engine_flavour == "snap" or "/snap/" in subject.said("service"):
         text = "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own."
         return Fix(text, changes=(Command("sudo snap remove docker"),))
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"

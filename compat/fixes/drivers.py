@@ -106,7 +106,19 @@ def own_libraries(subject: Subject) -> Fix | None:
     return Fix(f"{own}: the container toolkit mounts the host's.")
 
 
+def memory(subject: Subject) -> Fix | None:
+    """No memory at CUDA's very start, where nothing of a program is on the GPU yet."""
+    if "init-out-of-memory" not in subject.case.signals:
+        return None
+    if subject.host.platform == "wsl2":
+        text = "Update WSL and the NVIDIA driver of Windows, and start WSL again."
+        return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
+    text = "CUDA got no memory at its very start: look for what holds the GPU, and for limits of memory (ulimit -v)."
+    return Fix(text, changes=(Command("nvidia-smi"),))
+
+
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    "out-of-memory": memory,
     "driver-gpu-unsupported-by-branch": newer,
     "driver-too-old-for-runtime": older_cuda,
     "forward-compat-conflict": compat_libcuda,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.plans as plans
 from compat.changes import Command, Install, Package, Variable
 from compat.findings import Fix
-from compat.lazy import pattern
 from compat.reading.commands import requirements
 from compat.rules.stack import plain
 from compat.versions import admits, requirement
@@ -45,20 +44,16 @@ _NUMPY_FIRST: Final = {
 }
 
 
-# What uv and pip say of a package that they could not build.
-_BUILT: Final = pattern(r"Failed to build [`'\"]?(?P<name>[A-Za-z][\w.-]*)(?:==(?P<version>[\w.+]+))?")
-
-
-# A frame in what pip installed with --user.
-_OF_USER: Final = pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")
-
-
 def rebuilt(subject: Subject) -> Fix | None:
     """The compiled package that does not fit, of the release for the framework installed, or compiled again here."""
     if (fix := shadowed(subject)) is not None:
         return fix
-    compiled = subject.compiled()
-    return rebuild(compiled, subject) if compiled else None
+    if compiled := subject.compiled():
+        return rebuild(compiled, subject)
+    torch = f"torch {plain(subject.packages.get('torch', ''))}".strip()
+    return next(
+        (Fix(f"Reinstall the package that {one} is of, built for {torch}.") for one in subject.said("bare")), None
+    )
 
 
 def shadowed(subject: Subject) -> Fix | None:
@@ -66,10 +61,10 @@ def shadowed(subject: Subject) -> Fix | None:
 
     Source: Python, Command line and environment, PYTHONNOUSERSITE.
     """
-    found = _OF_USER.search(subject.text[:50_000])
+    found = subject.said("own")
     if not found or subject.host.python_environment not in {"conda", "venv"}:
         return None
-    text = f"{found[1]} of the user's own packages hides the environment's: leave those out."
+    text = f"{found[0]} of the user's own packages hides the environment's: leave those out."
     return Fix(text, changes=(Variable("PYTHONNOUSERSITE", "1"),))
 
 
@@ -129,11 +124,11 @@ def unisolated(subject: Subject) -> Fix | None:
     if "build-isolation" not in subject.case.signals:
         return None
     asked = requirements(subject.case.commands)
-    found = _BUILT.search(subject.text[:50_000])
-    name = found["name"] if found else next(iter(asked), "")
+    unbuilt = next(iter(subject.said("unbuilt")), "")
+    name, _, version = unbuilt.partition("==") if unbuilt else (next(iter(asked), ""), "", "")
     if not name:
         return None
-    package = Package(name=name, version=(found["version"] or "") if found else asked[name])
+    package = Package(name=name, version=version if unbuilt else asked[name])
     text = "Build it beside the torch that is installed: pip's own place for builds has none."
     return Fix(text, changes=(Install(packages=(package,), compile=True),))
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
 # Libraries of the CUDA toolkit, without their number.
 _OF_TOOLKIT: Final = frozenset({"cudart", "cublas", "cublasLt", "cufft", "curand", "cusolver", "cusparse", "nvrtc"})
+# Libraries of TensorRT, with its major.
+_TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -79,7 +81,10 @@ def _unnamed(subject: Subject) -> Fix | None:
         return Fix("Install the newest onnxruntime-gpu with its CUDA and cuDNN.", changes=(change,))
     taken = _taker(subject)
     named = subject.framework_name() in {"tensorflow", "jax"}
-    return gpu_build(subject) if named else _wanted(*taken, subject) if taken else None
+    if named or taken:
+        return gpu_build(subject) if named else _wanted(*taken, subject) if taken else None
+    of_paddle = subject.case.signals.value("paddle_library")
+    return _unpackaged(f"lib{of_paddle}.so", subject) if of_paddle else None
 
 
 def _brought(name: str, subject: Subject) -> Fix | None:
@@ -98,7 +103,7 @@ def _brought(name: str, subject: Subject) -> Fix | None:
 
 def _on_windows(subject: Subject) -> bool:
     """Whether the machine runs Windows, by its facts, by its loader's words or by the library that it misses."""
-    if subject.case.signals.value("dll_module"):
+    if subject.case.signals.value("dll_module") or subject.case.signals.value("dll_package"):
         return True
     return subject.host.platform == "windows" or any(name.endswith(".dll") for name in subject.missing)
 
@@ -115,17 +120,25 @@ def _windows(subject: Subject) -> Fix | None:
         return _for_system(subject) or _wanted(*taken, subject)
     for name in subject.missing:
         if found := _CUDA_DLL.match(name):
-            of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {found[2][:2]}"
+            of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {_of_dll(found[2])}"
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
         return None
     return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
 
 
+def _of_dll(number: str) -> str:
+    """The CUDA of a DLL's number: 90 is 9.0 and 101 is 10.1, later ones name the major: 110, 12."""
+    exact = number if number[0] in "6789" else number[2:] and number.startswith("10") and number
+    return f"{exact[:-1]}.{exact[-1]}" if exact else number[:2]
+
+
 def _own(name: str, subject: Subject) -> Fix | None:
     """A library that a package keeps one of per CUDA release: a release of it with one for the CUDA in use."""
     stem = name.partition(".")[0].removeprefix("lib").partition("_")[0]
     package = subject.matrix.package(stem)
+    if (found := _TENSORRT.match(name)) and not _rows(name, subject):
+        return Fix(f"Install TensorRT {found[1]}, which brings {name}, and put its lib folder on the loader's path.")
     if package is None or not re.search(r"(?:cuda|rocm|hip)\d", name):
         return None
     return newest(package.name, "the CUDA in use", subject)
@@ -271,13 +284,13 @@ def _for_system(subject: Subject) -> Fix | None:
         item = Package(
             name=better.install_name, version=better.full_version, runtime=better.runtime, settles=subject.missing
         )
-        index = subject.matrix.index_url(better)
+        index, links = subject.matrix.index_url(better), subject.matrix.is_page(better)
         lacks = not have["cudnn"] and any("cudnn" in one for one in subject.missing)
         first = f"cuDNN {series(better.cudnn)} and " if lacks and better.cudnn else ""
         made = f"built for CUDA {series(have['cuda'] or better.runtime)}"
         made += f" and cuDNN {series(have['cudnn'])}" if have["cudnn"] else ""
         text = f"Install {first}{better.install_name} {better.version}, {made}."
-        return Fix(text, changes=(Install(packages=(item,), index=index),))
+        return Fix(text, changes=(Install(packages=(item,), index=index, links=links),))
     return _wanted(name, row, subject)
 
 
@@ -303,10 +316,21 @@ def _taker(subject: Subject) -> tuple[str, Build] | None:
     for there, version in subject.packages.items():
         package = subject.matrix.package(alike.get(there, there))
         rows = subject.matrix.builds_of(package.name, plain(version)) if package else ()
-        rows = tuple(row for row in rows if row.runtime.startswith("cuda") and row.cuda_from == "system")
+        build = (subject.host.builds or {}).get(there)
+        ours = {build.runtime} if build and build.runtime else {row.runtime for row in rows if "cuda" in row.runtime}
+        rows = tuple(
+            row for row in rows if row.runtime in ours and row.cuda_from == "system" and not _of_board(row, subject)
+        )
         if package and rows:
             return package.name, rows[0]
     return None
+
+
+def _of_board(row: Build, subject: Subject) -> bool:
+    """Whether a build is for a Jetson, which this machine is not."""
+    return (
+        not boards.is_one(subject) and bool(row.kernels) and subject.matrix.families.integrated.issuperset(row.kernels)
+    )
 
 
 def _is_other(row: Build, have: Mapping[str, str], subject: Subject) -> bool:
@@ -380,7 +404,26 @@ def _cudnn(want: str, have: str, subject: Subject) -> Fix:
     return Fix(f"Install {said}, and take the other copy off the loader's path.")
 
 
+def libstdcxx(subject: Subject) -> Fix | None:
+    """A C++ library that the distribution has in no release as new: conda's, before the system's."""
+    have = next((row.libstdcxx for row in subject.matrix.table("systems") if row.os == subject.host.os), "")
+    need = subject.case.signals.value("glibcxx_need").removeprefix("GLIBCXX_")
+    served = is_version(have) and is_version(need) and versions.at_least(have, need)
+    if served or (subject.host.python_environment != "conda" and not is_version(have)):
+        return None
+    if subject.host.python_environment != "conda":
+        return Fix(
+            f"This system's libstdc++ ends at GLIBCXX_{have}: take conda-forge's libstdcxx-ng, or a newer system."
+        )
+    changes = (
+        Command("conda install -c conda-forge libstdcxx-ng"),
+        Variable("LD_LIBRARY_PATH", "$CONDA_PREFIX/lib:$LD_LIBRARY_PATH"),
+    )
+    return Fix("Update the libstdc++ of the conda environment, and put it first.", changes=changes)
+
+
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    "libstdcxx-too-old": libstdcxx,
     "library-missing": missing,
     "library-mismatch": mismatched,
     "rocm-version-mismatch": rocm,

@@ -17,7 +17,7 @@ from compat.fixes.subject import is_dotted
 from compat.lazy import pattern
 from compat.reading.commands import image_of, requirements
 from compat.rules.knowledge import is_version
-from compat.rules.stack import canonical, plain, platform_tag
+from compat.rules.stack import FRAMEWORKS, canonical, plain, platform_tag
 from compat.targets import kernels_for, sm
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Capability
     from compat.plan import Plan
 
-_NO_TPU: Final = (
-    "A Google TPU may be present on this machine, but either a TPU-enabled jaxlib"  # jax/_src/xla_bridge.py
-)
 _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
@@ -40,14 +37,28 @@ def gpu_build(subject: Subject) -> Fix | None:
     if subject.host.platform == "darwin":
         text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
         return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
+    if own := _of_another(subject):
+        return own
     if "llama-features" in subject.case.signals:
         return _llama(subject)
     if subject.program == "bitsandbytes":
         return newest(subject.program, "Windows" if subject.host.platform == "windows" else "the CUDA in use", subject)
-    if _NO_TPU in subject.text:
+    if subject.said("tpu"):
         item = Package(name="jax", extras=("tpu",))
         return Fix("Install jax with its TPU library.", changes=(Install(packages=(item,)),))
     return (_for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None) or _with_code(name, subject)
+
+
+def _of_another(subject: Subject) -> Fix | None:
+    """The package that fails beside a framework: it has no build for Windows, or was itself built without CUDA."""
+    package = subject.matrix.package(subject.compiled() or "torch")
+    rows = subject.matrix.builds(package.name) if package else ()
+    if not package or not rows or package.name in FRAMEWORKS:
+        return None
+    usual = [row for row in rows if not row.index and not row.compiled]
+    if subject.host.platform == "windows" and usual and not any("win_amd64" in row.platforms for row in usual):
+        return Fix(f"{package.name} has no build for Windows: use WSL2.", changes=(Command("wsl --install"),))
+    return rebuild(package.name, subject) if "dgl-cpu" in subject.case.signals and package.follows == "torch" else None
 
 
 def _for_intel(subject: Subject) -> Fix | None:
@@ -59,7 +70,8 @@ def _for_intel(subject: Subject) -> Fix | None:
     same = [row for row in rows if row.version == plain(subject.packages.get("torch", ""))]
     best = (same or rows)[-1]
     item = Package(name="torch", version=best.full_version, runtime=best.runtime)
-    change = Install(packages=(item,), index=subject.matrix.index_url(best), again=bool(same))
+    index, links = subject.matrix.index_url(best), subject.matrix.is_page(best)
+    change = Install(packages=(item,), index=index, links=links, again=bool(same))
     return Fix(f"Install torch {best.version} for Intel GPUs.", changes=(change,))
 
 
@@ -101,7 +113,7 @@ def _llama(subject: Subject) -> Fix:
     names = {
         *subject.packages,
         *requirements(subject.case.commands),
-        "llama-cpp-python" * ("llama_cpp" in subject.text),
+        "llama-cpp-python" * bool(subject.said("binding")),
     }
     binding = next((name for name in names if name.replace("_", "-") == "llama-cpp-python"), "")
     if not binding:
@@ -169,7 +181,7 @@ def _coded(subject: Subject) -> Fix | None:
     listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
     if number and listed and number not in listed:
         return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
-    fix = gpu_build(subject) or _newer_image(subject) or _for_newer(subject)
+    fix = None if _is_covered(targets, subject) else gpu_build(subject) or _newer_image(subject) or _for_newer(subject)
     if fix is not None or not number:
         return fix
     if last := _dropped(targets[0], subject):
@@ -178,6 +190,18 @@ def _coded(subject: Subject) -> Fix | None:
     if extension or subject.framework_name() == "torch":
         return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
     return None
+
+
+def _is_covered(targets: list[str], subject: Subject) -> bool:
+    """Whether the torch in use serves the card, by its code or that of every build for its CUDA: another fails."""
+    item, families = subject.framework(), subject.matrix.families
+    if item is None or item.name != "torch" or not targets or subject.finding.confidence != "possible":
+        return False
+    places = {platform_tag(subject.host) or "linux_x86_64", "win_amd64"}
+    same = [row for row in subject.matrix.builds("torch") if row.runtime == item.runtime]
+    rows = [row.kernels for row in same if places & set(row.platforms)]
+    codes = [item.kernels] if item.kernels else rows
+    return bool(codes) and all(kernels_for(targets[0], code, families) != "none" for code in codes)
 
 
 def _for_newer(subject: Subject) -> Fix | None:
@@ -249,6 +273,8 @@ def amd_build(subject: Subject) -> Fix | None:
     name = subject.framework_name() or "torch"
     if not targets:
         return _unknown_card(subject)
+    if "ollama-amd-unsupported" in subject.case.signals:  # which brings its own ROCm
+        return _without_wheel(targets[0], "ollama", subject)
     found = plans.moved(name, subject, keep=False)
     changes = plans.changes_of(found, subject) if found and found.runtime.startswith("rocm") else ()
     if found and changes:
@@ -269,7 +295,8 @@ def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
         return Fix(f"Take a newer {name} of ROCm, whose Linux builds have code for {target}.")
     row = subject.matrix.gfx(target)
     if row and row.override:
-        text = f"No wheel has code for {target}; that of its sibling runs on it, which AMD does not support."
+        none = "It has no" if name == "ollama" else "No wheel has"
+        text = f"{none} code for {target}; that of its sibling runs on it, which AMD does not support."
         return Fix(text, changes=(Variable("HSA_OVERRIDE_GFX_VERSION", row.override),))
     text = f"No wheel has code for {target}: compile {name} for it, or compute on the CPU."
     return Fix(text, changes=(Variable("PYTORCH_ROCM_ARCH", target),) if name == "torch" else ())
@@ -326,6 +353,8 @@ def _of_companion(name: str, beside: list[str], subject: Subject) -> Fix | None:
     """Stable releases of all, by the companions', where the framework's is unknown or a build that nobody lists."""
     packages = subject.packages
     pins = [f"{other}=={plain(packages[other])}" for other in beside if is_dotted(packages.get(other, ""))]
+    if not pins and not packages:  # nothing is known of what is there, and so not what has to move
+        return None
     for wishes in [[name, *pins]] * bool(pins) + [[name, *beside]]:
         if plan := plans.planned(wishes, plans.target(subject), subject.matrix):
             text = "Install releases that belong together"

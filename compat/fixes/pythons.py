@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Install, Package, Python
 from compat.findings import Fix
-from compat.lazy import pattern
 from compat.reading.commands import index_variant, requirements
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
 
-# pip's own words: the releases that an index has for this Python and platform.
-_LISTED: Final = pattern(r"\(from versions: (\d[^)\n]{1,4000})\)")
-_LOOKED: Final = pattern(r"^Looking in indexes: [^\n]{1,400}", re.MULTILINE)
 _PLACES: Final = ("linux_x86_64", "win_amd64")
 _BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 32 bits.")
 
@@ -58,8 +53,8 @@ def _by_message(subject: Subject) -> Fix | None:
     wish = requirement(subject.case.signals.value("requirement"))
     if wish is None or subject.finding.confidence != "possible":
         return None
-    version, listed = plain(wish.spec.removeprefix("==")), _LISTED.search(subject.text[:50_000])
-    offered = [one for one in map(str.strip, listed[1].split(",")) if is_version(one)] if listed else []
+    version, listed = plain(wish.spec.removeprefix("==")), ",".join(subject.said("listed")[:1])
+    offered = [one for one in map(str.strip, listed.split(",")) if is_version(one)]
     newer = [one for one in offered if is_version(version) and versions.release(one) > versions.release(version)]
     if newer:
         first = min(newer, key=versions.release)
@@ -78,7 +73,7 @@ def _by_message(subject: Subject) -> Fix | None:
 
 def _asked_index(subject: Subject) -> str:
     """The variant of the index that was asked, by the command or by pip's own line; empty if none is named."""
-    return index_variant((*subject.case.commands, *_LOOKED.findall(subject.text[:50_000])))
+    return index_variant((*subject.case.commands, *subject.said("index")))
 
 
 def _other_index(name: str, have: str, rows: Sequence[Build], subject: Subject) -> Fix | None:
@@ -128,10 +123,12 @@ def _apple(name: str, have: str, subject: Subject) -> Fix | None:
 
 def _last_listed(subject: Subject) -> Fix | None:
     """The last release that pip lists for a Mac."""
-    name, listed = _wished_name(subject), _LISTED.search(subject.text[:50_000])
-    if not name or not listed:
+    name, listed = _wished_name(subject), subject.said("listed")
+    rows = subject.matrix.builds(name) if name else ()
+    made = [row.version for row in rows if is_version(row.version) and "macosx_x86_64" in row.platforms]
+    if not name or not (listed or (made and subject.host.arch == "x86_64")):
         return None
-    last = listed[1].rpartition(",")[2].strip()
+    last = listed[0].rpartition(",")[2].strip() if listed else max(made, key=versions.release)
     text = (
         f"{name} {_wished(name, subject)} is not made for this Mac's processor or Python: {last} is the last that is."
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from compat.lazy import dataclass, pattern
+from compat.lazy import dataclass
 from compat.names import normalise
 from compat.rules.stack import FRAMEWORKS, canonical, installed, named, packages_of, plain
 from compat.versions import is_release
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.rules.case import Case
     from compat.rules.stack import Installed
-
-# Files of compiled packages as loaders and tracebacks name them: a folder of site-packages, or an extension module.
-_FOLDER: Final = pattern(r"(?:site|dist)-packages[/\\](?P<name>(?!pip\b)\w{3,})")
-_BARE: Final = pattern(r"(?:site|dist)-packages[/\\](?P<name>\w+)\.(?:cpython|cp\d|abi3|so|pyd)")
-_INSIDE: Final = pattern(r"(?P<name>[A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")
-_MODULE: Final = pattern(r"(?P<name>[A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")
-_NAMED: Final = pattern(r"No module named '(?P<name>\w{3,})\.")
-
-
-_CALLED: Final = pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")  # a call, as code and tracebacks have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +37,9 @@ class Subject:
         """What is true."""
         return self.case.matrix
 
-    @property
-    def text(self) -> str:
-        """The error text."""
-        return self.case.signals.text
+    def said(self, name: str) -> tuple[str, ...]:
+        """What programs printed beside their messages; see :mod:`compat.reading.said`."""
+        return self.case.signals.said.get(name, ())
 
     @property
     def packages(self) -> dict[str, str]:
@@ -104,9 +93,13 @@ class Subject:
         if (item := self.framework()) is not None:
             return item.name
         asked = [canonical(name) for name in requirements(self.case.commands)]
-        called = [found[1] for found in _CALLED.finditer(self.text[:50_000])]
         return next(
-            (name for name in (self.program, *asked, *self._speakers().values(), *called) if name in FRAMEWORKS), ""
+            (
+                name
+                for name in (self.program, *asked, *self._speakers().values(), *self.said("called"))
+                if name in FRAMEWORKS
+            ),
+            "",
         )
 
     def release(self, name: str) -> str:
@@ -125,11 +118,9 @@ class Subject:
 
     def _compiled(self) -> Iterator[str]:
         yield from (name for name in self.cited() if canonical(name) not in {*FRAMEWORKS, "numpy"})
-        text = self.text[:50_000]
-        names = [found["name"] for one in (_FOLDER, _INSIDE, _MODULE, _NAMED) for found in one.finditer(text)]
-        bare = {found["name"] for found in _BARE.finditer(text)}  # a file in no folder: whose, the frame before tells
+        names, bare = self.said("frame"), {*self.said("bare")}
         last = [name for name in reversed(names) if name in bare and not self._distribution(name, guess=False)]
-        for name in (*(one for one in reversed(names) if one not in last), *last):  # the last frame is what failed
+        for name in (one for one in reversed(names) if one not in last):  # the last frame is what failed
             if (known := self._distribution(name)) and canonical(known) not in {*FRAMEWORKS, "numpy"}:
                 yield known
 

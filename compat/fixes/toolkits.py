@@ -35,6 +35,11 @@ def newer(subject: Subject) -> Fix | None:
             else "too new"
         )
         first = versions.minor(row.first_cuda)
+        own = item.cuda if (item := subject.framework()) and is_version(item.cuda) else ""
+        if stand == "too new" and own and versions.at_least(own, first):
+            return _take(
+                versions.minor(own), f"Install CUDA toolkit {versions.minor(own)}, that of the framework", subject
+            )
         if stand == "too new":
             return _take(first, f"Install CUDA toolkit {first} or newer, the first with {row.cc}", subject)
         if stand == "too old" and row.last_cuda:

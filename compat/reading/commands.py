@@ -26,7 +26,7 @@ _CALLED: Final = pattern(
     r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:python3? -m )?pip3? install .{1,2000}"
     r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
-    r"|(?:singularity|apptainer) (?:run|exec|shell) .{1,2000})"
+    r"|(?:singularity|apptainer) (?:run|exec|shell) .{1,2000}|kubectl (?:exec|run|apply|logs|describe) .{1,2000})"
 )
 
 

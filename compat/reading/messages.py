@@ -19,6 +19,7 @@ from compat.facts import Host
 from compat.lazy import dataclass, pattern
 from compat.reading.literals import literals
 from compat.reading.message_facts import facts_of
+from compat.reading.said import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,11 +54,13 @@ class Hearing:
         heard: the messages.
         host: facts that the messages state, with the source ``error text``.
         text: the text itself; of a very long one what is worth reading (:mod:`compat.excerpts`).
+        said: what programs print beside their messages, by name (:mod:`compat.reading.said`).
     """
 
     heard: tuple[Heard, ...] = ()
     host: Host = field(default_factory=Host)
     text: str = ""
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Heard]:
         return iter(self.heard)
@@ -100,7 +103,7 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
         return Hearing()
     page = _Page(text, _lowered(text), tuple(found.span() for found in _EXAMPLE.finditer(text)))
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, page)))
-    return Hearing(heard, facts_of([item.values for item in heard], text), text)
+    return Hearing(heard, facts_of([item.values for item in heard], text), text, said(text))
 
 
 def _lowered(text: str) -> str:

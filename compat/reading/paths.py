@@ -50,6 +50,9 @@ _MARKS: Final = tuple(
     for fact, pattern, value in (
         ("platform", r"microsoft-standard(?:-WSL2)?\b|/usr/lib/wsl/|(?<![\w.:])/mnt/c/", "wsl2"),
         ("platform", r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+>)|\.cp3\d{1,2}-win", "windows"),
+        ("platform", r"^\s*set [A-Z_]{3,30}=", "windows"),
+        ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags
+        ("arch", r"You're on macOS \(`macosx_\d+_\d+_(x86_64)`", "{}"),
         ("platform", r"(?<![\w/])[A-Za-z]:/(?:Program Files|Users|Windows)[ /]", "windows"),
         (
             "platform",
@@ -73,6 +76,7 @@ _MARKS: Final = tuple(
             r"(?i)(?:ana|mini)conda3?[/\\]|miniforge3?[/\\]|[/\\]envs[/\\][\w.-]+[/\\]lib\b",
             "conda",
         ),
+        ("python_environment", r"\| packaged by conda-forge \|", "conda"),
         ("python_environment", r"[/\\]\.?v?env[\w.-]{0,20}[/\\][Ll]ib[/\\](?:python3|site-packages)", "venv"),
     )
 )

@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
-from compat.changes import Service
-from compat.commands import Place, installs, place_of, typed
+from compat.changes import Command, Service, Variable
+from compat.commands import Place, installs, place_of, suited, typed
 from compat.facts import Fact, Host
 from compat.plan import PlannedBuild
 
@@ -80,3 +80,10 @@ def test_the_tool_of_the_place_installs(manager, program):
 def test_a_service_is_started_by_what_manages_services_there(init, restart, start):
     place = place_of(Host({"init": Fact(init, "/run")} if init else {}))
     assert typed([Service("docker"), Service("docker", start=True)], place) == (restart, start)
+
+
+def test_windows_restarts_its_linux_and_no_other_loader_is_told_of_linux_paths():
+    wsl = typed([Command("sudo reboot")], Place(platform="wsl2"))
+    windows = Host({"platform": Fact("windows", "test")})
+    assert wsl == ("wsl --shutdown",)
+    assert suited([Variable("LD_LIBRARY_PATH")], windows) == ()

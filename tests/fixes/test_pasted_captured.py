@@ -123,6 +123,83 @@ CAPTURED = {
         "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
         ("library-mismatch", "mkl<2024.1", "LD_LIBRARY_PATH"),
     ),
+    "a Mac that only its product's name tells": (
+        "I run it on an M1 Mac.\nAssertionError: Torch not compiled with CUDA enabled",
+        ("cpu-only-build", "mps", "whl/cu"),
+    ),
+    "a board that only its product's name tells": (
+        (
+            "on my Jetson nano:\nPython 3.6.9 (default, Jan 26 2021, 15:33:00)\n[GCC 8.4.0] on linux\n"
+            "AssertionError: Torch not compiled with CUDA enabled"
+        ),
+        ("cpu-only-build", "for this JetPack", "download.pytorch.org"),
+    ),
+    "two products, of which neither counts": (
+        "tried on a Mac and on Windows 11\nAssertionError: Torch not compiled with CUDA enabled",
+        ("cpu-only-build", "Install torch", "mps"),
+    ),
+    "a card that the build in use serves": (
+        "RTX 2070 SUPER, Torch 2.6.0+cu126\nCUDA error: no kernel image is available for execution on the device",
+        ("arch-too-new-for-build", "failed again for sm_75", "pip install"),
+    ),
+    "a list of a card, a system and a build": (
+        (
+            "- NVIDIA GeForce GTX 1080 Ti\n- Windows 10\n- 2.8.0+cu128\n"
+            "CUDA error: no kernel image is available for execution on the device"
+        ),
+        ("arch-too-old-for-build", "cu126", "cu128"),
+    ),
+    "CDI without its list, for any engine": (
+        (
+            "$ podman run --device=nvidia.com/gpu=0 ubuntu nvidia-smi -L\n"
+            "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=0"
+        ),
+        ("container-no-gpu", "nvidia-ctk cdi generate", "--runtime=docker"),
+    ),
+    "a pod is given its GPU by the cluster": (
+        "kubectl exec -it gpu-pod -- nvidia-smi\nsh: 1: nvidia-smi: not found",
+        ("container-no-gpu", "nvidia.com/gpu: 1", "docker"),
+    ),
+    "a number of a DLL with its CUDA's minor": (
+        "W dso_loader.cc:55] Could not load dynamic library 'cudart64_100.dll'; dlerror: cudart64_100.dll not found",
+        ("library-missing", "CUDA 10.0", "bitsandbytes"),
+    ),
+    "a library of TensorRT that no wheel brings": (
+        "ImportError: libnvinfer.so.9: cannot open shared object file: No such file or directory",
+        ("library-missing", "TensorRT 9", "LD_LIBRARY_PATH=/usr/local/cuda"),
+    ),
+    "a module of which no package is known": (
+        (
+            "ImportError: /venv/lib/python3.10/site-packages/exllamav2_ext.cpython-310-x86_64-linux-gnu.so: "
+            "undefined symbol: _ZN3c104cuda14ExchangeDeviceEa"
+        ),
+        ("abi-mismatch", "the package that exllamav2_ext is of", "pip "),
+    ),
+    "a C++ library that the distribution has not": (
+        (
+            "Python version: 3.10.2 | packaged by conda-forge | (main, Feb  1 2022, 19:28:35) [GCC 9.4.0]\n"
+            "ImportError: /usr/lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.30' not found"
+        ),
+        ("libstdcxx-too-old", "libstdcxx-ng", "apt"),
+    ),
+    "ollama, which brings its own ROCm": (
+        'level=WARN source=amd_linux.go:116 msg="amdgpu [0] gfx1103 is not supported by /tmp/ollama21/rocm [gfx1030]"',
+        ("rocm-gfx-unsupported", "HSA_OVERRIDE_GFX_VERSION=11.0.0", "torch"),
+    ),
+    "a package without a build for Windows": (
+        (
+            "C:\\Users\\me\\x.py\nNo module named 'vllm._C'\nPyTorch version: 2.4.0+cpu\n"
+            "CUDA used to build PyTorch: None\nOS: Microsoft Windows 10 Enterprise\nRuntimeError: Failed to infer device type"
+        ),
+        ("cpu-only-build", "WSL2", "index-url"),
+    ),
+    "memory that lacks at CUDA's very start": (
+        (
+            "uname -r: 5.15.153.1-microsoft-standard-WSL2\nUserWarning: CUDA initialization: Unexpected error from "
+            "cudaGetDeviceCount(). Error 2: out of memory"
+        ),
+        ("out-of-memory", "wsl --shutdown", "expandable_segments"),
+    ),
 }
 
 

@@ -32,7 +32,7 @@ from compat.reading.systems import architecture, platform, spelling
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reading.page import Pair
+    from compat.reading.page import Pair, View
 
 _COUNT = re.compile(
     r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z]|\d{4})|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
@@ -340,8 +340,32 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 }  # fmt: skip
 
 
+_ITEM = re.compile(r"\s{0,4}[-*•]\s+(\S.{1,60}?)\s*")
+_BUILD = re.compile(r"(?:(?:py)?torch )?(\d\.\d{1,2}\.\d\+(?:cu\d{2,3}|cpu|rocm\d[\d.]*))", re.IGNORECASE)
+
+
+def _listed(view: View) -> Iterator[Claim]:
+    """A list that holds nothing but a card, a system or a build of torch, where it holds two of these."""
+    items = [(index, found[1]) for index, text in view.span(0, 400) if (found := _ITEM.fullmatch(text))]
+    told = [claim for index, text in items for claim in view.stamp(index, _item(text))]
+    if len({claim.fact for claim in told} & {"gpus", "os", "packages"}) > 1:
+        yield from told
+
+
+def _item(text: str) -> Iterator[Claim]:
+    """What one item says, if that is all it says."""
+    if found := _BUILD.fullmatch(text):
+        yield Claim("packages", found[1], key="torch", weight=Weight.HAND)
+    elif len(text.split()) <= 3 and spelling(text):
+        yield from hint(values.system_claims(text), Weight.HAND)
+    else:
+        yield from cards(text)
+
+
 PROGRAM: Final = Program(
     name="issue template",
     labels=LABELS,
     fallback=True,
+    alone=True,
+    beyond=_listed,
 )

@@ -169,8 +169,8 @@ class ArchTooNewForBuild(NvidiaRule):
             return None
         return (
             self._by_release(case, cards)
-            or self._elsewhere(case, cards)
             or _all_covered(case.installed, gpus)
+            or self._elsewhere(case, cards)
             or other_age(cards, too_old, case.matrix)
         )
 

@@ -1,0 +1,55 @@
+r"""What programs print beside their messages, captured once: whoever mends a finding sees names, and no text.
+
+::
+
+    (from versions: 2.2.0, 2.2.1)                                          listed    releases that pip has here
+    Looking in indexes: https://download.pytorch.org/whl/cu131             index     the index that was asked
+    File "/home/me/.local/lib/python3.10/site-packages/numpy/__init__.py"  own       in the user's own packages
+    error: Failed to build `flash-attn==2.7.4`                             unbuilt   what could not be built
+    torch.cuda.is_available()                                              called    a framework in code and tracebacks
+    site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so                 frame     modules of loaders and tracebacks
+
+And products by their names, ``Jetson Orin``, ``MacBook``, ``Windows 11``: they state no fact, and keep from a machine
+what is made for another kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.lazy import pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST: Final = 50_000  # characters of a text that are looked at
+
+# Name -> what captures its values, in this order. Frames: a folder of site-packages, a module in its package's folder,
+# a compiled module, a missing one; ``bare`` is a module in no folder, whose owner the frame before it tells.
+_SAID: Final = (
+    ("listed", pattern(r"\(from versions: (\d[^)\n]{1,4000})\)")),
+    ("index", pattern(r"(?:^|\n)(Looking in indexes: [^\n]{1,400})")),
+    ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
+    ("unbuilt", pattern(r"Failed to build [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
+    ("called", pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")),
+    ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),
+    ("frame", pattern(r"([A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")),
+    ("frame", pattern(r"(?<![/\\\w])([A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")),
+    ("frame", pattern(r"No module named '(\w{3,})\.")),
+    ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
+    ("binding", pattern(r"\b(llama[-_]cpp(?:[-_]python)?)\b")),
+    ("tpu", pattern(r"(A Google TPU may be present on this machine, but)")),  # jax/_src/xla_bridge.py
+    ("service", pattern(r"\b(nvidia-docker|amd\.com/gpu|/snap/)")),
+    ("board", pattern(r"(?i)\b(jetson|(?-i:Orin)|agx xavier|xavier nx)\b")),
+    ("card", pattern(r"(?i)\b([RG]TX ?\d{3,4}(?: ?(?:ti|super))*)\b")),
+    ("mac", pattern(r"\b(MacBook|Mac ?OS|macOS|OSX|iMac|Mac|mac M[1-9])\b")),
+    ("windows", pattern(r"(?i)\b(win(?:dows)? ?1[01])\b")),
+)
+
+
+def said(text: str) -> Mapping[str, tuple[str, ...]]:
+    """Name -> the values captured, in the order of the table and then of the text."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, one in _SAID:
+        found[name] = (*found.get(name, ()), *one.findall(text[:_LONGEST]))
+    return found
