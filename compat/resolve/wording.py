@@ -19,6 +19,7 @@ from compat.joints.build import is_unseen
 from compat.joints.packages import apart, is_proven
 from compat.joints.packages import told as sentence
 from compat.joints.platform import is_at
+from compat.joints.verdict import is_inferred
 from compat.plan import Conflict, Member, code
 from compat.resolve.corrections import conflicts
 from compat.resolve.reasons import fact_reasons
@@ -180,9 +181,10 @@ def _gpu_extra(search: Search, variable: Variable, named: Sequence[Option]) -> M
 
 
 def _imageless(search: Search, variable: Variable) -> Member | None:
-    """That the image which a build needs does not exist (any more), where builds fit the target in all else."""
+    """That the image which a build needs does not exist (any more), where builds are what is asked for."""
     place, matrix = search.target.place, search.known.matrix
-    one = next((weighed.option for weighed in search.domain(variable, place) if weighed.violations == FITS), None)
+    asked = list(_kept(search, variable, variable.bits, place))
+    one = min(asked, key=lambda weighed: weighed.violations != FITS).option if asked else None
     if one is None or not place.startswith("linux"):
         return None
     name = one.label
@@ -203,7 +205,8 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
     gone = next((row for row in matrix.table("images") if row.runtime == one.runtime and row.status == "gone"), None)
     cites = "; ".join(matrix.cite(row) for row in (one.build, gone) if row)
     end = f"the images that held {one.runtime} were removed" if gone else f"no image with {held} is known"
-    return Member("matrix", f"{name} takes {held} from the image, and {end}", cites)
+    text, weak = f"{name} takes {held} from the image, and {end}", is_inferred(one.build, "runtime")
+    return Member("matrix", f"{text}; this is only inferred" if weak else text, cites, weak)
 
 
 def _is_lacking(search: Search, extra: str, named: Sequence[Option]) -> bool:
