@@ -22,7 +22,7 @@ from compat.sources.values import ORDERED, PROJECT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from compat.findings import Finding, Severity
+    from compat.findings import Confidence, Finding, Severity
     from compat.joints.build import Part
     from compat.joints.packages import Dispute
     from compat.lint.scene import Scene
@@ -366,7 +366,9 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
     detail = f"One environment holds {what}"
     systems = [part for _, part in parts if part.build.cuda_from == "system"]
     if not (systems and all(_is_framework(each, scene) for each in (item, other))):
-        yield finding(code, scene, place, f"{detail}.", severity="warning", sources=sources)
+        guess = any(builds.is_unseen(scene.matrix, part.build, "runtime") for _, part in parts)
+        sure: Confidence = "likely" if guess else "certain"
+        yield finding(code, scene, place, f"{detail}.", severity="warning", confidence=sure, sources=sources)
         return
     if not all(_is_provided(part, scene) for part in systems):
         why = "the one that takes CUDA from the system cannot load the other's"

@@ -15,7 +15,7 @@ import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
 from compat.joints import platform
-from compat.joints.build import vendor_of
+from compat.joints.build import is_unseen, vendor_of
 from compat.joints.verdict import clash_of
 from compat.lint.finding import finding
 from compat.lint.scene import RUNTIMES
@@ -135,7 +135,8 @@ def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
     if build is not None and build.runtime:
         package = scene.matrix.package(name)
         is_framework = package is not None and package.kind == "framework"
-        kernels = tuple(target for target in build.kernels if target != "-") if is_framework else ()
+        told = is_framework and not is_unseen(scene.matrix, build, "kernels")  # else it is the row that says them
+        kernels = tuple(target for target in build.kernels if target != "-") if told else ()
         stated["builds"] = Fact({name: Build(runtime=build.runtime, kernels=kernels)}, source)
     for one in _by_the_doctor(machine, stated, place, scene):
         told = _nearest(f"{name}=={version}", machine, scene) if one.code in _MOVED else ""

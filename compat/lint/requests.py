@@ -9,6 +9,7 @@ import compat.lint.origins as origins
 import compat.lint.vendors as vendors
 from compat import versions
 from compat.findings import Evidence
+from compat.joints.build import is_unseen
 from compat.lint.finding import finding, of_request, seen
 
 if TYPE_CHECKING:
@@ -209,6 +210,7 @@ def _no_python(item: Taken, scene: Scene) -> Finding:
         item.request.line,
         f"{item.request.text} has no wheel for Python {python}{offered}.",
         severity="error",
+        confidence="likely" if any(is_unseen(scene.matrix, row, "python") for row in builds) else "certain",
         evidence=(seen(item, scene), Evidence("python", python, scene.ask.file)),
         sources=tuple(dict.fromkeys(scene.matrix.cite(row) for row in builds)),
     )

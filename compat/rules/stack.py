@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.facts import Build
+from compat.joints.build import is_unseen
 from compat.joints.platform import is_at
 from compat.lazy import dataclass
 from compat.names import normalise
@@ -18,6 +19,7 @@ from compat.versions import Environment, place_of
 
 if TYPE_CHECKING:
     from compat.facts import Host
+    from compat.findings import Confidence
     from compat.matrix import Matrix, rows
 
 # Distributions that carry or choose a GPU runtime, in the order in which a reader cares.
@@ -49,6 +51,7 @@ class Installed:
         fact: the fact that says so, for the evidence.
         inferred: whether the runtime is merely what the default index gives.
         row: the matrix row of the build.
+        sure: how sure a verdict by its kernels is: ``likely`` where they are those of a row that nobody saw.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Installed:
     fact: str = ""
     inferred: bool = False
     row: rows.Build | None = None
+    sure: Confidence = "certain"
 
     @property
     def cuda(self) -> str:
@@ -151,6 +155,7 @@ def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host
         fact=f"builds.{raw}" if raw in (host.builds or {}) else f"packages.{raw}",
         inferred=inferred,
         row=exact,
+        sure="likely" if exact and not build.kernels and is_unseen(matrix, exact, "kernels") else "certain",
     )
 
 

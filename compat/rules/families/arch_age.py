@@ -78,8 +78,9 @@ def as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found
     """A verdict made milder where the build is only assumed and another of the same release carries the target.
 
     A bare version such as 1.12.1 says nothing of the build: conda, NGC and vendor indexes write no local tag either.
+    Nor is it surer than what is known of the build's kernels.
     """
-    return assumed(found) if may_be_another(item, gpu, matrix) else found
+    return assumed(found) if may_be_another(item, gpu, matrix) else replace(found, confidence=item.sure)
 
 
 def refused(case: Case, cards: list[tuple[Gpu, Sm]]) -> list[tuple[Gpu, Sm, Installed]]:

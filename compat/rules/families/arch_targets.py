@@ -52,7 +52,8 @@ class ArchSpecificTarget(NvidiaRule):
             bound = [text for text in item.kernels if (code := sm(text)) and code.suffix and code.major == device.major]
             if bound:
                 detail = f"{item.label} has {span(tuple(bound))} only, which {gpu.target} does not run."
-                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
+                cited = cite(case.matrix, item.row)
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cited, confidence=item.sure)
         return None
 
 
@@ -82,7 +83,8 @@ class ArchIntegratedVsDiscrete(NvidiaRule):
                 and (gpu.target in integrated) != bool(kin & integrated)
             ):
                 detail = f"{gpu.target} and {', '.join(sorted(kin))} are of different classes."
-                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
+                cited = cite(case.matrix, item.row)
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cited, confidence=item.sure)
         return None
 
 

@@ -175,6 +175,7 @@ class RocmGfxUnsupported(AmdRule):
                         facts=("gpus", item.fact),
                         sources=cite(matrix, item.row),
                         severity="warning" if mild else None,
+                        confidence=item.sure,
                     )
         return self._by_message(cards, matrix, signals)
 
