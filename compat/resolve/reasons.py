@@ -8,6 +8,7 @@ another row might contradict.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -211,7 +212,8 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         found = kernels.verdict(matrix, device.vendor, device.target, one.option.build)
         why = kernels.why_not(matrix, device.target, one.option.build)
         unsure = f", so it does not count for {device.target}" if isinstance(found, Unknown) else ""
-        yield clash.row(f"{why}{unsure}", one.option.build, by="kernels" if one.option.build.kernels else "runtime")
+        member = clash.row(f"{why}{unsure}", one.option.build, by="kernels" if one.option.build.kernels else "runtime")
+        yield replace(member, likely=True) if unsure else member
 
 
 def _python(clash: Clash) -> Iterator[Member]:

@@ -131,3 +131,11 @@ def test_a_proven_refusal_stays_one_whatever_is_true_of_the_rows_that_nobody_saw
     if answer.status == "conflict" and not all(one.likely for one in answer.conflicts):
         kind = as_kind_as_may_be(question)
         assert resolve(kind.requirements, kind.host(), kind.matrix()).status == "conflict"
+
+
+def test_a_clash_over_kernels_that_nobody_knows_is_called_likely() -> None:
+    question = random_question(49024)
+    answer = resolve(question.requirements, question.host(), question.matrix())
+    unknown = [one for one in answer.conflicts if any("carries is not known" in member.text for member in one.members)]
+    assert unknown
+    assert all(one.likely for one in unknown)
