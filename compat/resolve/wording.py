@@ -165,7 +165,8 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
             text = f"{name} is published for {place} as a CPU build alone, which is chosen only with --cpu"
         elif not here:
             text += f", and the plan is for {place}"
-        likely = any(is_unseen(search.known.matrix, option.build, "platforms") for option in named)
+        deciding = ("platforms", "runtime") if here == {"cpu"} else ("platforms",)
+        likely = any(is_unseen(search.known.matrix, option.build, one) for option in named for one in deciding)
         text = f"{text}; this is only inferred" if likely else text
         yield Member("matrix", text, search.known.matrix.cite(named[0].build), likely)
 
