@@ -185,6 +185,7 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
     """That the image which a build needs does not exist (any more), where builds are what is asked for."""
     place, matrix = search.target.place, search.known.matrix
     asked = list(_kept(search, variable, variable.bits, place))
+    asked = [weighed for weighed in asked if weighed.violations == FITS or weighed.option.build.system]
     one = min(asked, key=lambda weighed: weighed.violations != FITS).option if asked else None
     if one is None or not place.startswith("linux"):
         return None
