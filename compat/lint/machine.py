@@ -135,8 +135,8 @@ def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
     if build is not None and build.runtime:
         package = scene.matrix.package(name)
         is_framework = package is not None and package.kind == "framework"
-        told = is_framework and not is_unseen(scene.matrix, build, "kernels")  # else it is the row that says them
-        kernels = tuple(target for target in build.kernels if target != "-") if told else ()
+        is_seen = is_framework and not is_unseen(scene.matrix, build, "kernels")  # else its row is asked
+        kernels = tuple(target for target in build.kernels if target != "-") if is_seen else ()
         stated["builds"] = Fact({name: Build(runtime=build.runtime, kernels=kernels)}, source)
     for one in _by_the_doctor(machine, stated, place, scene):
         told = _nearest(f"{name}=={version}", machine, scene) if one.code in _MOVED else ""
