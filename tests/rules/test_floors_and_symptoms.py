@@ -198,3 +198,27 @@ QUIET = [
 def test_prose_near_these_words_accuses_nobody(doctor, said, machine):
     report = doctor(error=said, **machine)
     assert not [item.code for item in report.findings if item.severity == "error"]
+
+
+NO_DEVICE = "RuntimeError: No HIP GPUs are available"
+
+
+@pytest.mark.parametrize(("platform", "blamed"), [("wsl2", True), ("linux", False)])
+def test_a_wheels_own_copy_of_amds_runtime_is_to_blame_in_wsl_alone(doctor, platform, blamed):
+    report = doctor(platform=platform, error=NO_DEVICE, packages={"torch": "2.4.0+rocm6.1"})
+    found = [one for each in report.findings for one in (each, *each.consequences)]
+    assert any("libhsa-runtime64" in one.detail for one in found) is blamed
+
+
+@pytest.mark.parametrize(("platform", "told"), [("darwin", True), ("windows", True), ("linux", False)])
+def test_a_release_that_nobody_has_is_told_of_systems_with_few_builds(doctor, platform, told):
+    said = "No version 99.0 of the torch was found"
+    report = doctor(platform=platform, error=said, wishes=["torch==99.0"])
+    details = [one.detail for each in report.findings for one in (each, *each.consequences)]
+    assert (f"There is no torch==99.0 for {platform}." in details) is told
+
+
+@pytest.mark.parametrize(("platform", "fine"), [("linux", True), ("windows", False)])
+def test_a_release_that_is_published_for_a_system_is_told_as_fine_there(doctor, platform, fine):
+    report = doctor(platform=platform, arch="x86_64", wishes=["triton==3.0.0"])
+    assert any("there are builds of triton" in one and platform in one for one in report.fine) is fine
