@@ -309,8 +309,9 @@ def _followed(step: Install, folders: tuple[Path, ...], read: set[Path]) -> Inst
         if inner is None or inner in read:
             continue
         read.add(inner)
-        scripts = tuple(script for name, script in step.edits if name == file)
-        found = _followed(_listed(inner, step, scripts), folders, read)
+        scripts = dict.fromkeys(script for name, script in step.edits if name in {file, inner.name})
+        listed = replace(_listed(inner, step, tuple(scripts)), edits=step.edits)
+        found = _followed(listed, folders, read)
         requests += (replace(request, line=step.line) for request in found.requests)
         step = replace(step, refused=(*step.refused, *((step.line, text) for _, text in found.refused)))
         extra_indexes += found.extra_indexes

@@ -49,12 +49,14 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
 
     What else follows that other package stays as it is too. Empty where nothing is known that leaves it alone.
     """
+    if len(scene.nearest) >= _MOST:
+        return ""
     name, tag = moving.request.name, "+" in moving.version
     wish = f"{name}=={moving.version.partition('+')[0]}"  # its local tag need not exist
     others = (one for one in scene.env if one.request.exact and not one.base and _follows(one, kept, scene))
     rest = tuple(dict.fromkeys((pin(kept), *(pin(one) for one in others if one.request.name != name))))
     known = scene.nearest
-    if (wish, rest) not in known and len(known) < _MOST:
+    if (wish, rest) not in known:
         found = plan(wish, rest, _machine(scene), scene)
         asked = {one.name: one.version for one in found.builds} if found else {}
         stays = asked.get(kept.request.name, "").partition("+")[0] == kept.version.partition("+")[0]

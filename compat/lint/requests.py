@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
+    from compat.matrix.rows import Build
 
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
@@ -181,15 +182,19 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
 def refused(scene: Scene) -> Iterator[Finding]:
     """requirement-unreadable: lines that pip's own parser refuses; a file of mostly other text is no such file."""
     for step in scene.stage.installs:
-        prose = [text for _, text in step.refused if not re.match(r"[\w.\[\]-]+\s*[=<>~!]", text)]
+        prose = [text for _, text in step.refused if not re.match(r"-|[\w.\[\]-]+\s*[=<>~!]", text)]
         if step.manager not in {"pip", "uv"} or len(step.requests) + len(step.refused) <= 3 * len(prose):
             continue
         if any(re.search(r"^(?:python=[\d.]+|[\w.-]+=[^=\s]+=[^=\s]+)$", text) for _, text in step.refused):
             continue  # a list for `conda create --file`, as `conda list --export` writes it
         for line, text in step.refused:
+            passed = text.startswith("-")  # pip's req_file.py: of a line that begins with an option only options count
+            then = (
+                "begins with an option: pip passes over the rest" if passed else "is no requirement: the install stops"
+            )
             yield finding(
-                "requirement-unreadable", scene, line, f"`{text[:80]}` is no requirement: the install stops.",
-                severity="warning" if step.branch else "error",
+                "requirement-unreadable", scene, line, f"`{text[:80]}` {then}.",
+                severity="warning" if step.branch or passed else "error",
             )  # fmt: skip
 
 
@@ -238,7 +243,25 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
         )
         level: Severity = "error" if vendor or (never and item.request.spec) else "warning"
         fix = f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}."
+        if never and (row := _nearest_variant(item, extra[0], scene)):
+            fix = f"Name {scene.matrix.index_url(row)} in its place: it has {item.request.name} {row.version}."
         yield of_request("extra-index-shadowed", item, scene, detail, severity=level, fix=fix, rows=(item.build,))
+
+
+def _nearest_variant(item: Taken, place: origins.Origin, scene: Scene) -> Build | None:
+    """The newest build of what is asked for in another variant of a place's index: the next one, else the last."""
+    kind = place.variant.rstrip("0123456789.")
+    rows = [row for row in scene.rows(item.request.name) if row.index == place.index and row.variant]
+    rows = [row for row in rows if versions.admits(item.request.spec, row.version) is not False]
+    rows = [row for row in rows if row.variant.rstrip("0123456789.") == kind]
+    rows = [row for row in rows if scene.platform in row.platforms and item.python in {"", *row.python}]
+    newest = max((versions.parsed(row.version) for row in rows), default=None)
+    last = sorted((row for row in rows if versions.parsed(row.version) == newest), key=lambda row: _number(row.variant))
+    return next((row for row in last if _number(row.variant) > _number(place.variant)), last[-1] if last else None)
+
+
+def _number(variant: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", variant))
 
 
 def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:

@@ -26,6 +26,9 @@ _NEW_KEY: Final = "2022-04-27"
 # The oldest Python that get-pip.py of today runs on, 3.9 (pip 25.1, change log: "Drop support for Python 3.8").
 OLDEST: Final = 9
 _FORMER: Final = re.compile(r"(?:^|/)python3(?:\.(\d{1,2}))?$")
+_RENAMED: Final = re.compile(  # another Python under the system's name
+    r"(?:ln (?:-\S+ )*|update-alternatives --install \S*/python3 python3 )\S*/python3\.(\d{1,2})(?: \S*/python3| \d+)"
+)
 _LINKED: Final = re.compile(r"ln (?:-\S+ )*\S*/python3 \S*/python")  # the system's own under its old name
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
 _UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
@@ -105,13 +108,14 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
 
 def installer_too_new(scene: Scene) -> Iterator[Finding]:
     """python-unsupported: pip's own installer as it is today, run by a Python that it has left behind."""
-    before, linked = "", any(request.name == "python-is-python3" for request in scene.apt)
+    before, linked, other = "", any(request.name == "python-is-python3" for request in scene.apt), ""
     for command in scene.stage.commands:
         linked = linked or _LINKED.fullmatch(command.text) is not None
+        other = renamed[1] if (renamed := _RENAMED.fullmatch(command.text)) else other
         piped, before = before if len(command.words) <= 2 else "", command.text  # curl ... | python3.8 -
         named = _FORMER.search(command.words[0])
         bare = named is not None or (linked and command.words[0] == "python")
-        minor = (named and named[1]) or (_own_minor(scene) if bare else "")
+        minor = (named and named[1]) or ((other or _own_minor(scene)) if bare else "")
         stops = command.build and not command.guarded and not command.branch
         old = bool(minor) and int(minor) < OLDEST and "get-pip.py" in piped + command.text
         if old and stops and not _of_old_python(scene):

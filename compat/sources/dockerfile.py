@@ -321,7 +321,8 @@ def _placed(step: Install, draft: _Draft) -> Install:
         source = draft.placed.get(bare, name)
         found.append(source)
         changes += [(source, script) for target, script in draft.edits if fnmatchcase(bare, PurePosixPath(target).name)]
-    return replace(step, files=tuple(found), edits=tuple(changes))
+    inner = ((PurePosixPath(target).name, script) for target, script in draft.edits)  # of files that these name
+    return replace(step, files=tuple(found), edits=tuple(dict.fromkeys((*changes, *inner))))
 
 
 def _with_project(step: Install, command: Command, draft: _Draft) -> Install:

@@ -20,6 +20,8 @@ _DELETE: Final = re.compile(r"/((?:\\.|[^/\\])+)/(I?)d")
 _REPLACE: Final = re.compile(r"s([/|,#@!])((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1([gI]*)")
 # Stands for a change that is not followed.
 UNKNOWN: Final = "?"
+# Programs whose output to a file is followed: see ``derived`` and ``heredocs.echoed``.
+_FOLLOWED: Final = frozenset({"echo", "printf", "cat", "grep", "egrep"})
 
 
 def copied(rest: str) -> tuple[str, tuple[str, ...], str]:
@@ -68,6 +70,12 @@ def edits(commands: Iterable[Command]) -> Iterator[tuple[str, str]]:
             found = [word for word in words[1:] if not word.startswith("-")]
             if len(found) == 4 and found[2] == ">" and found[1] == found[3]:  # grep -v PATTERN FILE > FILE
                 yield found[3], f"/{found[0]}/d"
+        elif ">" in words[:-1] and words[0] not in _FOLLOWED:
+            yield words[words.index(">") + 1], UNKNOWN
+        elif words[0] in {"mv", "cp"} and len(words) > 2 and PurePosixPath(words[-1]).suffix:
+            one, two = (PurePosixPath(word).name for word in words[-2:])
+            if one != two:  # another file in its place
+                yield two, UNKNOWN
 
 
 def derived(command: Command) -> tuple[str, str, str] | None:

@@ -151,12 +151,15 @@ def from_text(text: str, first_line: int = 1) -> tuple[Install, tuple[str, ...]]
     gathered, unread = _Gathered(), []
     for number, line in _logical_lines(text, first_line):
         content = re.sub(r"(^|\s)#.*$", "", line).strip()
-        content = re.sub(r"\s--hash[= ]\S+", "", content)
+        content = re.sub(r"\s--hash[= ]\S+|\s*;$", "", content)  # pip takes an empty marker for none
         if not content:
             continue
         if content.startswith("-"):
-            word, _, value = content.partition(" ")
-            _option(word, value.split() if value else [], gathered, number)
+            rest = content.split()
+            while rest and rest[0].startswith("-"):
+                _option(rest.pop(0), rest, gathered, number)
+            if any("==" in word and versions.requirement(word) is not None for word in rest):
+                gathered.refused.append((number, content))
         elif _is_refused(_without_options(content)):
             gathered.refused.append((number, content))
             unread.append(f"line {number}: {content[:60]!r} is no requirement")

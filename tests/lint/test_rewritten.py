@@ -286,6 +286,43 @@ def test_an_extension_in_condas_list_for_pip_is_built_without_its_framework(tmp_
     text = "channels: [pytorch, nvidia]\ndependencies:\n  - python=3.10\n  - pytorch=2.5\n  - pip:\n    - flash-attn\n"
     found = told(tmp_path, monkeypatch, {"environment.yml": text}, "environment.yml")
     assert ("build-tools-missing", "warning") in found
+    newest = told(
+        tmp_path, monkeypatch, {"environment.yml": text.replace("  - pip:", "  - pip\n  - pip:")}, "environment.yml"
+    )
+    assert ("build-tools-missing", "error") in newest  # pip of today, which conda runs without options
+
+
+@pytest.mark.parametrize(
+    ("lines", "level"),
+    [
+        ("torch==2.0.0;\nnumpy<2\n", ""),  # pip takes an empty marker for none
+        (f"-f {PYTORCH}/torch_stable.html torch==1.13.1+cpu\nnumpy<2\nsix\npillow\n", "warning"),  # not installed
+        (f"-f {PYTORCH}/torch_stable.html\ntorch==1.13.1+cpu\nnumpy<2\n", ""),
+        (f"-i {PYTORCH}/cu118 --extra-index-url https://a.example/simple\ntorch==2.0.0\nnumpy<2\n", ""),
+    ],
+)
+def test_lines_are_read_as_pip_reads_them(tmp_path, monkeypatch, lines, level):
+    found = told(tmp_path, monkeypatch, {"requirements.txt": lines}, "requirements.txt")
+    assert {one for code, one in found if code == "requirement-unreadable"} == ({level} if level else set())
+
+
+def test_a_list_that_a_step_made_anew_is_not_known_wherever_it_is_named(tmp_path, monkeypatch):
+    steps = (
+        "COPY *.txt /t/\nRUN awk '!/torch/' /t/base.txt > /t/x && mv /t/x /t/base.txt && pip install -r /t/dev.txt\n"
+    )
+    files = {"base.txt": f"{PIN}\n", "dev.txt": "-r base.txt\nsix\n"}
+    assert not told(tmp_path, monkeypatch, {"Dockerfile": SLIM + steps, **files})
+    kept = SLIM + "COPY *.txt /t/\nRUN pip install -r /t/dev.txt\n"
+    assert ("index-missing", "error") in told(tmp_path, monkeypatch, {"Dockerfile": kept, **files})
+
+
+def test_an_index_without_the_release_has_its_neighbour_named(tmp_path, monkeypatch):
+    (tmp_path / "requirements.txt").write_text(f"--extra-index-url {PYTORCH}/cu116\ntorch>=2.0.0,<2.1\nnumpy<2\n")
+    monkeypatch.chdir(tmp_path)
+    found = lint_files(["requirements.txt"], MATRIX).findings
+    assert [one.fix.text for one in found if one.code == "extra-index-shadowed"] == [
+        f"Name {PYTORCH}/cu117 in its place: it has torch 2.0.1."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,14 @@ PAIRS = {
             OLD_PYTHON + f"RUN {FETCHED} && python get-pip.py\n",
         ],
     ),
+    "the same, run by another Python under the system's name": (
+        "python-unsupported", True,
+        OLD_PYTHON.replace("20.04", "22.04") + f"RUN ln -sf /usr/bin/python3.8 /usr/bin/python3 && {FETCHED} && python3 get-pip.py\n",
+        [
+            OLD_PYTHON + f"RUN ln -sf /usr/bin/python3.9 /usr/bin/python3 && {FETCHED} && python3 get-pip.py\n",
+            OLD_PYTHON + f"RUN update-alternatives --install /usr/bin/python3 python3 /usr/bin/python3.9 1 && {FETCHED} && python3 get-pip.py\n",
+        ],
+    ),
     "a line that continues one which has ended": (
         "instruction-unknown", True, "FROM python:3.10\nRUN apt-get update\n    && apt-get install -y git\n",
         [

@@ -35,6 +35,8 @@ def names(tmp_path, dockerfile: str) -> list[str]:
         ("COPY . .\nRUN find . -name '*.txt' -exec sed -i '/torch/d' {} +\nRUN pip install -r a.txt", ["numpy"]),
         ("COPY . .\nRUN pip install -r a.txt\nRUN sed -i '/torch/d' a.txt", ["torch", "torchvision", "numpy"]),
         ("COPY . .\nRUN sed -i '5{h;d}' a.txt && pip install -r a.txt", []),  # a script that is not followed
+        ("COPY . .\nRUN awk '!/torch/' a.txt > b.txt && mv b.txt a.txt && pip install -r a.txt", []),  # another file
+        ("COPY . .\nRUN mkdir x && mv a.txt x/a.txt && pip install -r x/a.txt", ["torch", "torchvision", "numpy"]),
         ("RUN git clone https://example.org/other.git && cd other && pip install -r requirements.txt", []),
         (
             "RUN git clone --depth=1 https://example.org/other.git /opt/other\nRUN pip install -r /opt/other/requirements.txt",
