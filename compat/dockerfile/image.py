@@ -183,7 +183,7 @@ def _mounts(plan: Plan, base: BaseImage, settings: Settings, tool: str) -> dict[
         ],
         "secret_mounts": secrets,
         "tool_mounts": own,
-        "compile_mounts": own,
+        "compile_mounts": ["type=cache,target=/root/.cache/ccache", *own],
         "install_mounts": ["type=bind,from=tools,source=/opt/tools,target=/opt/tools", *own],
         "lock_mounts": _file_mount(settings.lock, LOCK),
         "requirements_mounts": _file_mount(settings.requirements_file, REQUIREMENTS),

@@ -157,7 +157,10 @@ def _headers(plan: Plan, base: BaseImage, tool: str) -> list[str]:
 
 
 def compilers(plan: Plan, base: BaseImage) -> list[str]:
-    """What a stage that compiles adds to the toolkit's image: the planned Python with its headers, a C++ compiler."""
+    """What a stage that compiles adds to the toolkit's image: the planned Python with its headers, a C++ compiler.
+
+    Debian and Ubuntu have a cache of what compilers made; of the others only further repositories have it.
+    """
     tool = manager(base)
-    compiler = {"apt": ["g++"], "dnf": ["gcc-c++"]}.get(tool, [])
+    compiler = {"apt": ["ccache", "g++"], "dnf": ["gcc-c++"]}.get(tool, [])
     return [*pinned(plan, base), *_headers(plan, base, tool), *compiler]
