@@ -88,8 +88,9 @@ def _room(matrix: Matrix, text: str) -> Room:
     from compat.app.hardware import record
     from compat.matrix.instances import find_instance, is_instance
     from compat.matrix.products import find_gpu
-    from compat.resolve.target import named
+    from compat.resolve.target import counted, named
 
+    text = counted(matrix, text)[0]
     one = named(matrix, text).gpus[0]
     (row, *_), _ = products(matrix, (text,))
     part = Fraction(find_instance(matrix, text).part or 1) if is_instance(text) else Fraction(1)

@@ -332,7 +332,7 @@ def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tu
 
     rows: list[Product] = []
     notes = []
-    for name in names:
+    for name in (target.counted(matrix, one)[0] for one in names):
         kind = find_instance(matrix, name) if is_instance(name) else None
         wanted = kind.gpu if kind else name
         if kind:

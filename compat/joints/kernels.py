@@ -117,8 +117,10 @@ def verdict(matrix: Matrix, vendor: str, target: str, build: Build) -> Verdict:
     found = how(matrix, target, build) if own not in {"", "cpu"} else "native"
     if found in {"native", "ptx"}:
         return PTX if found == "ptx" else FITS
-    kind = Unknown if found == "unknown" else Clash
-    return kind(why_not(matrix, target, build), (build,))
+    clash = Clash(why_not(matrix, target, build), (build,))
+    if not build.kernels and target in matrix.families.integrated:
+        return Unknown(clash.why, clash.rows, clash)  # nobody named its code: no plan is made of it, and nothing proven
+    return Unknown(clash.why, clash.rows) if found == "unknown" else clash
 
 
 def why_not(matrix: Matrix, target: str, build: Build) -> str:
@@ -127,7 +129,7 @@ def why_not(matrix: Matrix, target: str, build: Build) -> str:
     if not code and may_run(matrix, target, build):
         return f"which kernels {name} carries is not known"
     if not code and target in matrix.families.integrated:
-        return f"{name} names no code for {target}, and a Jetson runs only code made for it"
+        return f"which kernels {name} carries is not known, and a Jetson runs only code made for it"
     if not code:
         return f"{name} names no code for {target}, and its runtime cannot have made any"
     if runs(matrix, target, build.kernels) != "ptx":

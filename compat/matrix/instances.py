@@ -23,12 +23,21 @@ _FORMS: Final = pattern(
     r"|standard_[a-z0-9_-]{2,50}|n[cdgv][0-9]{1,3}[a-z0-9]{0,8}(?:_[a-z0-9]{1,12}){0,4}_v[0-9]{1,2}"
 )
 _FAMILY: Final = pattern(r"[a-z]{0,3}\.?[a-z]{1,8}")
+_HEAD: Final = pattern(r"[a-z0-9]{1,16}[.-]")  # what all types of a family begin with: ``p5.``, ``ecs.``, ``a3-``
 _ATTACHED: Final = pattern(r"n1-[a-z]{3,12}-[0-9]{1,3}")
 
 
 def is_instance(text: str) -> bool:
     """Whether a text is spelled as an instance type, which no GPU is."""
     return _FORMS.fullmatch(text.strip().lower()) is not None
+
+
+def is_family(matrix: Matrix, text: str) -> bool:
+    """Whether a text begins as instance types do, or is the family of some: ``ecs.gn99``, ``p5``, ``GN10Xp``."""
+    wanted = _plain(text)
+    found = _HEAD.match(wanted)
+    heads = (found[0],) if found else (f"{wanted}.", f"{wanted}-")
+    return any(_plain(row.name).startswith(heads) for row in matrix.table("instances"))
 
 
 def find_instance(matrix: Matrix, text: str) -> Instance:
@@ -60,7 +69,8 @@ def _near(wanted: str, rows: dict[str, Instance]) -> str:
         return "an n1 machine has the GPU that was attached to it: name that GPU"
     family = _FAMILY.match(wanted)
     like = [name for name in rows if family is not None and name.startswith(family[0])]
-    close = difflib.get_close_matches(wanted, like, n=3, cutoff=0.6)
+    own = [name for name in like if name.startswith((f"{wanted}.", f"{wanted}-"))]
+    close = difflib.get_close_matches(wanted, own or like, n=3, cutoff=0 if own else 0.4)
     return f"near it: {', '.join(rows[name].name for name in close)}" if close else ""
 
 

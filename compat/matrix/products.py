@@ -34,6 +34,7 @@ _MAKERS: Final = {
     **dict.fromkeys(("intel", "iris"), "intel"),
 }
 _LONGEST: Final = 200  # no product name comes near; longer input is not a name
+_SAYS: Final = 4  # letters of a word that says what is meant
 
 
 @lru_cache(maxsize=1024)
@@ -83,6 +84,10 @@ def nearest_gpus(matrix: Matrix, text: str, *, limit: int = 3) -> tuple[str, ...
     products = [row for row in matrix.table("gpus") if not meant or row.vendor in meant]
     names = {_bare(name): product.name for product in products for name in names_of(product)}
     close = difflib.get_close_matches(_bare(text[:_LONGEST]), names, n=limit * 2, cutoff=0.6)
+    strange = [word for word in _words(text[:_LONGEST]) if len(word) >= _SAYS and word.isalpha()]
+    known = _VENDORS.union(*(_words(name) for row in products for name in names_of(row))) if strange else ()
+    if not all(difflib.get_close_matches(word, known, n=1, cutoff=0.7) for word in strange):
+        return ()  # the name of another maker, or of no card
     return tuple(dict.fromkeys(names[name] for name in close))[:limit]
 
 

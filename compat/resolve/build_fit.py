@@ -74,7 +74,7 @@ def level_of(found: Verdict) -> int:
     """The level of kernels that a joint's verdict stands for."""
     if isinstance(found, Fits):
         return PTX if found == kernels.PTX else 0
-    return UNKNOWN if isinstance(found, Unknown) else NEVER
+    return NEVER if clash_of(found) else UNKNOWN
 
 
 class Scale:

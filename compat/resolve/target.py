@@ -15,7 +15,7 @@ from compat import facts, versions
 from compat.errors import InputError
 from compat.facts import Fact, Gpu, Host
 from compat.lazy import dataclass, pattern
-from compat.matrix.instances import find_instance, is_instance
+from compat.matrix.instances import find_instance, is_family, is_instance
 from compat.matrix.processors import find_processor, hint, why
 from compat.resolve.devices import driver_number, vendor_of
 from compat.targets import is_gfx, sm
@@ -210,7 +210,13 @@ def architecture(text: str) -> str:
 # --- what --gpu names ---
 
 # A MIG slice behind the name of its card: ``H100:1g.10gb``, or ``... MIG 1g.10gb`` as CUDA names it.
-_SLICE: Final = pattern(r"(.{1,200}?)(?::|\s(?:MIG\s)?)([1-7]g\.[0-9]{1,3}gb(?:[+-][a-z.]{2,8})?)", re.IGNORECASE)
+_SLICE: Final = pattern(
+    r"(.{1,200}?)(?::|\s(?:MIG\s)?(?=[0-9]g\.)|\sMIG\s)([0-9]g(?:\.[0-9]{1,3}gb)?(?:[+-][a-z.]{2,8})?)", re.IGNORECASE
+)
+# Several of a card: ``8xH100``, ``2 x A100``, ``H100 x8``, ``H100:8``.
+_SEVERAL: Final = pattern(
+    r"(?P<n>[1-9][0-9]?) ?x ?(?P<name>.{1,200})|(?P<card>.{1,200}?) ?(?:x ?|:)(?P<of>[1-9][0-9]?)", re.IGNORECASE
+)
 _RUNTIME: Final = pattern(r"(?i:cu|cuda|rocm)[ _-]?[0-9][0-9.]{0,7}")
 
 
@@ -228,15 +234,30 @@ def named(matrix: Matrix, text: str) -> Named:
     Raises:
         InputError: if it is not known, or names products of several targets.
     """
+    from compat.matrix.products import find_gpu
+
+    text, count = counted(matrix, text)
     if found := _SLICE.fullmatch(text.strip()):
-        return Named((_sliced(matrix, found[1], found[2].lower()),))
+        return Named((_sliced(matrix, found[1], found[2].lower()),) * count)
     if not is_instance(text):
-        return Named((gpu(matrix, text),))
+        one = gpu(matrix, text)
+        return Named((one,) * count, next((row.arch for row in find_gpu(matrix, text) if row.name == one.name), ""))
     row = find_instance(matrix, text)
     one = gpu(matrix, row.gpu)
     if row.part:
         one = replace(one, name=f"{one.name} ({row.part})", virtual="vgpu")
     return Named((one,) * row.count, row.arch)
+
+
+def counted(matrix: Matrix, text: str) -> tuple[str, int]:
+    """A name, and how many of it are asked for: two of ``2xH100``; a product's own name is never taken apart."""
+    from compat.matrix.products import find_gpu
+
+    found = _SEVERAL.fullmatch(text.strip())
+    if found is None or is_instance(text) or find_gpu(matrix, text):
+        return text, 1
+    name, count = found["name"] or found["card"], int(found["n"] or found["of"])
+    return (name, count) if find_gpu(matrix, _SLICE.sub(r"\1", name)) else (text, 1)
 
 
 def _sliced(matrix: Matrix, name: str, profile: str) -> Gpu:
@@ -274,7 +295,7 @@ def arch_of(found: Sequence[Named], stated: str) -> str:
     """
     told = sorted({one.arch for one in found if one.arch} | ({stated} if stated else set()))
     if len(told) > 1:
-        what = f"an instance type is {told[0]} and another, or --arch, is {told[1]}"
+        what = f"a machine with what --gpu names is {told[0]}, and another, or --arch, is {told[1]}"
         raise InputError(what, where="--gpu", expected="one architecture", hint="leave --arch out")
     return told[0] if told else ""
 
@@ -300,6 +321,8 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     rows = find_gpu(matrix, wanted)
     if not rows and (other := find_processor(matrix, wanted)):
         raise InputError(f"{wanted[:60]!r} {why(other)}", where="--gpu", hint=hint(matrix, other))
+    if not rows and is_family(matrix, wanted):
+        find_instance(matrix, wanted)
     if not rows:
         near = nearest_gpus(matrix, wanted)
         advice = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list gpus` lists them"

@@ -86,6 +86,11 @@ def test_no_gpu_is_spelled_as_an_instance_type():
         ("ecs.hpcpni2.28xlarge", "name of its GPU"),
         ("bcc.lgn1.c12m40.1p4", "name of its GPU"),
         ("ai1s.large.4", "name of its GPU"),
+        # families, and names that begin as types do and have no known size
+        ("ecs.gn99", "ecs.gn8v"),
+        ("p5", "p5.48xlarge"),
+        ("GN10Xp", "GN10Xp.2XLARGE40"),
+        ("a3-foo", "name of its GPU"),
     ],
 )
 def test_an_unknown_type_is_told_as_one_with_those_near_it(wrong, near):
@@ -108,6 +113,8 @@ def test_architectures_that_contradict_each_other_are_refused():
         from_options(MATRIX, gpus=["g5g.xlarge"], arch="x86_64")
     with pytest.raises(InputError, match="aarch64"):
         from_options(MATRIX, gpus=["g5g.xlarge,p5.48xlarge"])
+    with pytest.raises(InputError, match="GH200|aarch64"):
+        from_options(MATRIX, gpus=["GH200"], arch="x86_64")
     assert arch_of([], "") == ""
     assert from_options(MATRIX, gpus=["p5.48xlarge"], arch="amd64").arch == "x86_64"
 
@@ -181,6 +188,10 @@ def test_the_slices_of_a_card_fit_into_its_memory():
         ("MTT S4000", "Moore Threads", "torch-musa"),
         ("BI-V150", "Iluvatar", "torch"),
         ("Gaudi3", "Habana", "habana-torch-plugin"),
+        ("Qualcomm AI100", "Qualcomm", "qefficient"),
+        ("AI100", "Qualcomm", "qefficient"),
+        ("Rebellions ATOM", "Rebellions", "vllm-rbln"),
+        ("Tenstorrent Wormhole", "Tenstorrent", "ttnn"),
     ],
 )
 def test_an_accelerator_without_builds_is_known_as_one_and_no_other_card_is_suggested(text, maker, plugin, tmp_path):
@@ -194,6 +205,44 @@ def test_an_accelerator_without_builds_is_known_as_one_and_no_other_card_is_sugg
     with pytest.raises(InputError) as read_too:
         read(str(tmp_path / "host.toml"), MATRIX)
     assert maker in str(read_too.value)
+
+
+@pytest.mark.parametrize("text", ["Sambanova SN40", "Foobar X9000", "Cerebras A100", "Groq RTX 4099"])
+def test_a_word_of_no_known_makers_brings_no_card_of_another(text):
+    with pytest.raises(InputError, match="unknown GPU") as caught:
+        named(MATRIX, text)
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "count"),
+    [
+        ("8xH100", "NVIDIA H100 80GB HBM3", 8),
+        ("2 x RTX 4090", "NVIDIA GeForce RTX 4090", 2),
+        ("H100x8", "NVIDIA H100 80GB HBM3", 8),
+        ("H100:8", "NVIDIA H100 80GB HBM3", 8),
+        ("4xH100:1g.10gb", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", 4),
+        ("A100X", "NVIDIA A100X", 1),  # a product's own name
+        ("T4", "Tesla T4", 1),
+    ],
+)
+def test_several_of_a_card_are_as_many(text, name, count):
+    assert [one.name for one in named(MATRIX, text).gpus] == [name] * count
+
+
+@pytest.mark.parametrize("text", ["H100:3g", "H100 MIG 9g", "H100:9g.10gb"])
+def test_a_slice_that_a_card_has_not_is_refused_with_those_that_it_has(text):
+    with pytest.raises(InputError, match="no MIG profile") as caught:
+        named(MATRIX, text)
+    assert "3g.40gb" in caught.value.expected
+
+
+def test_what_nobody_named_the_code_of_is_no_proof_on_a_jetson():
+    answer = resolve(["tensorrt"], from_options(MATRIX, gpus=["Jetson AGX Orin 32GB"], arch="aarch64"), MATRIX)
+    members = [one for conflict in answer.conflicts for one in conflict.members if one.kind == "matrix"]
+    assert members
+    assert all(one.likely and "not known" in one.text for one in members)
+    assert not any("x86_64" in fix.text for fix in answer.fixes)
 
 
 def test_a_chip_of_apples_is_told_with_the_target_that_plans_for_it():
