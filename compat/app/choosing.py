@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.app import hardware
-from compat.matrix.listing import Line, Table, cell, table
+from compat.matrix.listing import Line, Table, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,11 +49,11 @@ def recommended(matrix: Matrix, asked: hardware.Filter) -> tuple[tuple[Product, 
 def listing(matrix: Matrix, found: Sequence[tuple[Product, tuple[str, ...]]], asked: hardware.Filter) -> Table:
     """Recommended products one below the other."""
     lines = [
-        Line((*(cell(getattr(row, name)) for name in _COLUMNS), "; ".join(lacks)), row.how, row.source)
-        for row, lacks in found
+        Line((*hardware.marked(matrix, row, _COLUMNS), "; ".join(lacks)), row.how, row.source) for row, lacks in found
     ]
     order = "the least W" if asked.sort == "watts" else f"the most {asked.sort or 'memory'}"
-    title = f"GPUs that run {' '.join(asked.serves)} with machine code: those that lack least, then {order}"
+    wanted = " ".join(asked.serves)
+    title = f"GPUs that run {wanted} with machine code: those that lack least, then {order} ({hardware.LEGEND})"
     return table(matrix, title, (*(hardware.HEADINGS.get(name, name) for name in _COLUMNS), "lacks"), lines)
 
 

@@ -17,7 +17,7 @@ from compat.lazy import dataclass, pattern
 from compat.matrix.listing import Line, Table, by_release, cell, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from compat.matrix import Matrix
     from compat.matrix.rows import Build, Product, Row
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 RATES: Final = ("fp32", "tf32", "fp16", "bf16", "fp8")
 FORMATS: Final = ("fp64", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
 MARK: Final = " ?"
+LEGEND: Final = f"{MARK.strip()}: no document was seen"
 _COLUMNS: Final = ("name", "target", "memory_gib", "bandwidth_gbs", "watts", "features", "segment", "year")
 _NUMBERS: Final = ("memory_gib", "bandwidth_gbs", "watts")
 HEADINGS: Final = {"memory_gib": "GiB", "bandwidth_gbs": "GB/s", "watts": "W", "features": "computes in"}
@@ -273,7 +274,7 @@ def compared(matrix: Matrix, rows: Sequence[Product]) -> Table:
         row.name if [other.name for other in rows].count(row.name) == 1 else f"{row.name} ({row.target})"
         for row in rows
     ]
-    title = f"GPUs side by side ({MARK.strip()}: no document was seen)" if several else rows[0].name
+    title = f"GPUs side by side ({LEGEND})" if several else rows[0].name
     return table(matrix, title, ("field", *(heads if several else ("value",))), lines)
 
 
@@ -309,15 +310,19 @@ def _line(rows: Sequence[Product], cells: Sequence[str], name: str) -> Line:
 
 def listing(matrix: Matrix, rows: Sequence[Product]) -> Table:
     """Products one below the other."""
-    lines = []
-    for row in rows:
-        values = {name: cell(getattr(row, name, "")) for name in _COLUMNS} | {
-            "features": _cell("features", features(matrix, row))
-        }
-        cells = (text + MARK if text and name in row.inferred else text for name, text in values.items())
-        lines.append(Line(tuple(cells), row.how, row.source))
+    lines = [Line(marked(matrix, row, _COLUMNS), row.how, row.source) for row in rows]
     heads = (HEADINGS.get(name, name) for name in _COLUMNS)
-    return table(matrix, f"{len(rows)} GPUs ({MARK.strip()}: no document was seen)", heads, lines)
+    return table(matrix, f"{len(rows)} GPUs ({LEGEND})", heads, lines)
+
+
+def marked(matrix: Matrix, row: Product, columns: Iterable[str]) -> tuple[str, ...]:
+    """Cells of a product; a value that nobody saw in a document is marked."""
+    cells = (
+        _cell(name, features(matrix, row)) if name == "features" else cell(getattr(row, name, "")) for name in columns
+    )
+    return tuple(
+        text + MARK if text and name in row.inferred else text for name, text in zip(columns, cells, strict=True)
+    )
 
 
 def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tuple[str, ...]]:
@@ -337,7 +342,8 @@ def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tu
         wanted = kind.gpu if kind else name
         if kind:
             size = f"{kind.part} of one" if kind.part else str(kind.count)
-            notes.append(f"{kind.name} has {size} {kind.gpu}" + (f": {kind.note}" if kind.note else ""))
+            brings = f"; {kind.image} brings driver {kind.driver}" if kind.driver else ""
+            notes.append(f"{kind.name} has {size} {kind.gpu}{f': {kind.note}' if kind.note else ''}{brings}")
         one = target.named(matrix, wanted).gpus[0]
         if one.name == one.target:
             hint = f"`envcheck matrix show {one.name}` tells of it, and of its products"

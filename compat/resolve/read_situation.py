@@ -38,7 +38,7 @@ def read_places(hosts: Sequence[Host], devices: Sequence[Device], into: Constrai
     """The platform tag of the target, then those that a change of machine would open.
 
     Leaving the machine for another architecture, or its platform for Linux, costs the bits of those facts; an unstated
-    architecture is assumed and cannot be left, nor that of a GPU that comes with its processor.
+    architecture is assumed and cannot be left, nor that of a Jetson.
     """
     host, stated = telling(hosts, "arch"), telling(hosts, "platform")
     platform = stated.platform if stated.platform in FOREIGN else "linux"
@@ -48,7 +48,8 @@ def read_places(hosts: Sequence[Host], devices: Sequence[Device], into: Constrai
     if not host.arch and not implied:
         said = "arm64" if platform == "darwin" else usual  # Apple's word for it
         into.conditions.append(f"the machine's architecture is assumed to be {said}")
-    arch_bit = into.fact("arch", arch, f"architecture {arch}", host, "arch") if host.arch and arch != implied else 0
+    is_jetson = any(device.segment == "jetson" and device.arch == arch for device in devices)
+    arch_bit = into.fact("arch", arch, f"architecture {arch}", host, "arch") if host.arch and not is_jetson else 0
     platform_bit = 0
     if is_wsl(stated) and stated.is_option("platform"):
         into.fact("platform", "wsl2", "platform wsl2", stated, "platform")  # only ever repeated, never broken

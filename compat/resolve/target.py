@@ -241,7 +241,8 @@ def named(matrix: Matrix, text: str) -> Named:
         return Named((_sliced(matrix, found[1], found[2].lower()),) * count)
     if not is_instance(text):
         one = gpu(matrix, text)
-        return Named((one,) * count, next((row.arch for row in find_gpu(matrix, text) if row.name == one.name), ""))
+        boards = (row for row in find_gpu(matrix, text) if row.name == one.name and row.segment == "jetson")
+        return Named((one,) * count, next((row.arch for row in boards), ""))
     row = find_instance(matrix, text)
     one = gpu(matrix, row.gpu)
     if row.part:

@@ -235,6 +235,22 @@ def test_what_cannot_be_read_is_refused_with_what_could(envcheck, words, said):
     assert said in err
 
 
+def test_a_recommendation_marks_what_a_list_marks(envcheck):
+    words = ("--memory", ">=94", "--vendor", "nvidia")
+    _, listed, _ = envcheck("gpu", "list", *words)
+    code, out, _ = envcheck("gpu", "recommend", "torch==2.9.1", *words, "--limit", "0")
+    assert code == 0
+    told = {line.split("  ")[1] for line in out.splitlines() if " ? " in line}
+    assert told
+    assert told <= {line.split("  ")[1] for line in listed.splitlines() if " ? " in line}
+
+
+def test_an_instance_type_is_shown_with_the_driver_of_its_clouds_image(envcheck):
+    _, _, err = envcheck("gpu", "show", "p5.48xlarge")
+    assert "8 NVIDIA H100 80GB HBM3; Deep Learning OSS Nvidia Driver AMI" in err
+    assert "brings driver 580.105.08" in err
+
+
 def test_a_name_of_several_products_says_which_is_shown(envcheck):
     code, out, err = envcheck("gpu", "show", "A100")
     assert code == 0

@@ -114,7 +114,7 @@ def test_architectures_that_contradict_each_other_are_refused():
     with pytest.raises(InputError, match="aarch64"):
         from_options(MATRIX, gpus=["g5g.xlarge,p5.48xlarge"])
     with pytest.raises(InputError, match="aarch64"):
-        from_options(MATRIX, gpus=["GH200"], arch="x86_64")
+        from_options(MATRIX, gpus=["Orin Nano"], arch="x86_64")
     assert arch_of([], "") == ""
     assert from_options(MATRIX, gpus=["p5.48xlarge"], arch="amd64").arch == "x86_64"
 

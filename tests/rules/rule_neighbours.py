@@ -53,6 +53,9 @@ SOUND = [
     ("gpu-shared", {"gpus": [card()], "mps": "stopped"}),
     ("gpu-power-capped", {"gpus": [card(power_limit_w=450, power_default_w=450)]}),
     ("gpu-power-capped", {"gpus": [card(power_limit_w=600, power_default_w=450)]}),
+    ("gpu-power-capped", {"gpus": [card("NVIDIA H100 80GB HBM3", "sm_90", power_limit_w=700)]}),
+    ("gpu-power-capped", {"gpus": [card("NVIDIA H100", "sm_90", power_limit_w=310)]}),
+    ("gpu-power-capped", {"gpus": [card(power_limit_w=420)]}),  # of cards for games each maker sells several
     (
         "gpu-power-capped",
         {"gpus": [card("NVIDIA GeForce RTX 4090 Laptop GPU", power_limit_w=80, power_default_w=150)]},

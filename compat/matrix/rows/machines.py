@@ -84,6 +84,7 @@ class Instance(Row):
         count: GPUs that a guest sees.
         arch: machine architecture.
         part: fraction of one GPU that a guest has, ``1/6``; empty for whole GPUs.
+        image: an image of the cloud's own for it, with its date; ``driver`` the driver that it brings, or its branch.
     """
 
     name: str
@@ -92,6 +93,8 @@ class Instance(Row):
     count: int = 1
     arch: str = "x86_64"
     part: str = ""
+    image: str = ""
+    driver: str = ""
 
 
 @row("systems", key="os")

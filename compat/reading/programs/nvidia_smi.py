@@ -39,6 +39,7 @@ _ROW = re.compile(
 )
 _SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
 _MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
+_POWER = re.compile(r"\d{1,5}W\s*/\s*(\d{1,5})W\s*\|")
 _MODE = re.compile(r"\|\s*(?:\d+%|N/A)\s+(Default|E\. Process|E\. Thread|Prohibited)\s*\|")
 _MODES: Final = {"E. Process": "exclusive_process", "E. Thread": "exclusive_thread"}
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
@@ -63,6 +64,7 @@ _VIRTUALIZATION = re.compile(r"Virtualization Mode\s*:\s*(Pass-Through|VGPU|Host
 _BLOCK: Final = 400  # lines that -q prints of one device at most
 _CELL = re.compile(r"GPU(\d{1,3})\s+((?:(?:X|SYS|NODE|PHB|PXB|PIX|NV\d{1,2}|N/A)\s+){2,})")
 _LANES: Final = 18  # NVLinks of one device at most, up to Blackwell
+_WHOLE: Final = 4  # GPUs of a board at least whose links are joined to one another alone
 _NUMA = re.compile(r"\s\d[\d,-]{0,200}\s+(\d[\d,-]{0,20})(?:\s+(?:N/A|\d{1,3}))?$")  # CPUs, nodes, a node of its own
 _FAILURES: Final = {
     "couldn't communicate with the NVIDIA driver": "driver not reachable",
@@ -142,16 +144,23 @@ def _tables(view: View) -> Iterator[Claim]:
 
 
 def _topology(view: View) -> Iterator[Claim]:
-    """``topo -m``: each device's NVLinks, which behind a switch all lead to each of the others, and its NUMA node."""
+    """``topo -m``: each device's NVLinks, which behind a switch all lead to each of the others, and its NUMA node.
+
+    A table shows links between the devices that can be seen there: it tells all of a device's where four or more have
+    as many to each other, or none has any, and else (a container with some of them) it leaves them open.
+    """
     for start, head in view.lines("CPU Affinity"):
         others = len(re.findall(r"\bGPU\d{1,3}\b", head))
-        for index, line in view.span(start + 1, start + 1 + others):
-            if found := _CELL.match(line.strip()):
-                lanes = [int(cell[2:]) if cell.startswith("NV") else 0 for cell in found[2].split()[:others]]
-                total = sum(lanes) if sum(lanes) <= _LANES else max(lanes)
-                near = _NUMA.search(line.rstrip()) if "NUMA Affinity" in head else None
-                node = int(near[1]) if near and near[1].isdecimal() else None  # several nodes are none
-                gpu = Gpu(vendor="nvidia", nvlinks=total, numa=node)
+        rows = [(index, line, _CELL.match(line.strip())) for index, line in view.span(start + 1, start + 1 + others)]
+        cells = [[one for one in found[2].split()[:others] if one != "X"] for _, _, found in rows if found]
+        joined = {one if one.startswith("NV") else "" for row in cells for one in row}
+        lanes = int(next(iter(joined))[2:] or 0) if len(joined) == 1 and others >= _WHOLE else None
+        for index, line, found in rows:
+            near = _NUMA.search(line.rstrip()) if found and "NUMA Affinity" in head else None
+            node = int(near[1]) if near and near[1].isdecimal() else None  # several nodes are none
+            if found:
+                total = None if lanes is None else lanes * (others - 1)
+                gpu = Gpu(vendor="nvidia", nvlinks=lanes if total and total > _LANES else total, numa=node)
                 yield from view.stamp(index, [Claim("gpus", gpu, key=found[1])])
 
 
@@ -188,7 +197,8 @@ def _rows(view: View) -> Iterator[Claim]:
 
 
 def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
-    """Memory, compute mode and MIG mode stand on the two lines under a row."""
+    """Memory, power limit, compute mode and MIG mode stand on the two lines under a row."""
+    power = next((match for text in below if (match := _POWER.search(text))), None)
     memory = next((match for text in below if (match := _MEMORY.search(text))), None)
     mig = next((match for text in below if (match := _MIG.search(text))), None)
     mode = next((match[1] for text in below if (match := _MODE.search(text))), "")
@@ -198,6 +208,7 @@ def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
         bus=found.group(4) if found.re is _ROW else "",
         memory_mib=int(memory.group(2)[:9]) if memory else None,
         memory_used_mib=int(memory.group(1)[:9]) if memory else None,
+        power_limit_w=int(power.group(1)) if power else None,
         mig=mig.group(1).lower() if mig else "",
         persistence=persistence,
         compute_mode=_MODES.get(mode, mode.lower()),

@@ -322,12 +322,12 @@ class GpuUnlikeItsKind(NvidiaRule):
 
     @staticmethod
     def _link(gpu: Gpu, rows: tuple[Product, ...]) -> Iterator[str]:
-        """That the highest generation of its link is lower than the product's own."""
+        """That the highest generation or width of its link is lower than the product's own."""
         own = {row.pcie for row in rows if row.segment != "laptop" and "pcie" not in row.inferred}
         if not gpu.pcie_max or len(own) != 1 or not (best := own.pop()) or "laptop" in gpu.name.lower():
             return
-        here, its = (text.removeprefix("gen").partition(" ")[0] for text in (gpu.pcie_max, best))
-        if here.isdecimal() and int(here) < int(its):
+        here, its = (re.findall(r"\d+", text) for text in (gpu.pcie_max, best))
+        if any(int(mine) < int(other) for mine, other in zip(here, its, strict=False)):
             yield f"has a link of {gpu.pcie_max} at most here, and the product's is {best}"
 
     @staticmethod
@@ -360,14 +360,25 @@ class GpuPowerCapped(NvidiaRule):
     severity = "info"
     area = "health"
     _SLACK: Final = 0.98  # limits are rounded to whole watts
+    _RATED: Final = frozenset({"datacenter", "workstation"})
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
-        """The enforced limit is below the default one; a laptop's card shares its power with the processor."""
+        """The enforced limit is below the default one; a laptop's card shares its power with the processor.
+
+        Where no default is told, or it is itself a lower one, the least of the products of that name counts; of cards
+        for games, which have many makers, it does not.
+        """
         for gpu in gpus:
-            limit, default = gpu.power_limit_w, gpu.power_default_w
             rows = products_of(gpu, matrix)
-            if not limit or not default or limit >= self._SLACK * default or not rows:
+            lines = {row.segment for row in rows}
+            if not (limit := gpu.power_limit_w) or not rows or not lines <= {*self._RATED, "consumer"}:
                 continue
-            if all(row.segment in {"datacenter", "workstation", "consumer"} for row in rows):
-                return Found(detail=f"{gpu.name} is held to {limit} W of {default} W.")
+            rated = min((row.watts for row in rows), default=0) if lines <= self._RATED else 0
+            if limit < self._SLACK * (gpu.power_default_w or 0):
+                return Found(detail=f"{gpu.name} is held to {limit} W of {gpu.power_default_w} W.")
+            if limit < self._SLACK * rated and not any(
+                "watts" in row.inferred or row.how == "inferred" for row in rows
+            ):
+                detail = f"{gpu.name} is held to {limit} W, and the product is rated for {rated:g} W."
+                return Found(detail=detail, sources=cite(matrix, *rows[:1]), confidence="likely")
         return None
