@@ -39,7 +39,6 @@ _ROW = re.compile(
 )
 _SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
 _MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
-_POWER = re.compile(r"\d{1,5}W\s*/\s*(\d{1,5})W\s*\|")
 _MODE = re.compile(r"\|\s*(?:\d+%|N/A)\s+(Default|E\. Process|E\. Thread|Prohibited)\s*\|")
 _MODES: Final = {"E. Process": "exclusive_process", "E. Thread": "exclusive_thread"}
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
@@ -197,8 +196,7 @@ def _rows(view: View) -> Iterator[Claim]:
 
 
 def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
-    """Memory, power limit, compute mode and MIG mode stand on the two lines under a row."""
-    power = next((match for text in below if (match := _POWER.search(text))), None)
+    """Memory, compute mode and MIG mode stand on the two lines under a row."""
     memory = next((match for text in below if (match := _MEMORY.search(text))), None)
     mig = next((match for text in below if (match := _MIG.search(text))), None)
     mode = next((match[1] for text in below if (match := _MODE.search(text))), "")
@@ -208,7 +206,6 @@ def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
         bus=found.group(4) if found.re is _ROW else "",
         memory_mib=int(memory.group(2)[:9]) if memory else None,
         memory_used_mib=int(memory.group(1)[:9]) if memory else None,
-        power_limit_w=int(power.group(1)) if power else None,
         mig=mig.group(1).lower() if mig else "",
         persistence=persistence,
         compute_mode=_MODES.get(mode, mode.lower()),
