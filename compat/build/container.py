@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.build.podman as podman
 from compat import stopping
-from compat.build import podman
 from compat.build.engine import SCRATCH
 from compat.errors import CannotCheckError
 from compat.lazy import dataclass

@@ -13,26 +13,20 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import Container, Variable, applied, deed
 from compat.commands import place_of, suited, typed
-from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
 from compat.fixes import containers, drivers, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
-from compat.matrix.products import find_gpu
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from compat.facts import Reading
+    from compat.facts import Host
     from compat.findings import Finding, Report
     from compat.rules.case import Case
 
 _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
-
-
-# Products that are named in the text -> their platform.
-_PRODUCTS: Final = (("mac", "darwin"), ("windows", "windows"), ("board", "linux"))
 
 
 _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
@@ -52,7 +46,6 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         case: the facts, messages and commands that it was found in.
         judge: judges a machine by its facts alone.
     """
-    case = _placed(case)
     said = [one for one in report.findings if one.severity != "info"] or list(report.findings)
     chosen = {id(one) for one in said}
     judge = _once(judge)
@@ -68,23 +61,6 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         if fix.checked:
             later = replace(later, host=applied(later.host, fix.changes) or later.host, derived={})
     return replace(report, findings=tuple(findings), questions=questions(report, case))
-
-
-def _placed(case: Case) -> Case:
-    """The case with the platform and the card whose products the text names, where nothing states them.
-
-    So no Mac is told of CUDA, and no RTX 20 of a build for what came later. Of two that are named neither counts.
-    """
-    said = case.signals.said
-    named = [platform for name, platform in _PRODUCTS if said.get(name)]
-    targets = {row.target: row for name in said.get("card", ()) for row in find_gpu(case.matrix, name)}
-    found: dict[str, Reading] = {}
-    if not case.host.known("platform") and not case.host.gpus and len(named) == 1:
-        found["platform"] = Fact(named[0], "error text")
-    if not case.host.known("gpus") and len(targets) == 1 and not said.get("mac"):
-        (target, row), *_ = targets.items()
-        found["gpus"] = Fact((Gpu(name=row.name, vendor="nvidia", target=target),), "error text")
-    return replace(case, host=Host({**case.host.readings, **found}), derived={}) if found else case
 
 
 def _unreplayed(finding: Finding, case: Case) -> Fix:

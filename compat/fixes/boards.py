@@ -29,11 +29,9 @@ _OF_JETPACK: Final = {
 
 
 def is_one(subject: Subject) -> bool:
-    """Whether the machine is a board, by its system, its GPU or its name; none has an x86-64 processor."""
+    """Whether the machine is a board, by its system or its GPU; none has an x86-64 processor."""
     targets = subject.matrix.families.integrated if subject.host.arch != "x86_64" else frozenset()
-    named = not subject.gpus and subject.host.platform in {None, "linux"} and subject.host.arch != "x86_64"
-    named = named and bool(subject.said("board"))
-    return bool(subject.host.l4t) or named or any(gpu.target in targets for gpu in subject.gpus)
+    return bool(subject.host.l4t) or any(gpu.target in targets for gpu in subject.gpus)
 
 
 def framework(name: str, subject: Subject) -> Fix | None:

@@ -8,9 +8,6 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
     error: Failed to build `flash-attn==2.7.4`                             unbuilt   what could not be built
     torch.cuda.is_available()                                              called    a framework in code and tracebacks
     site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so                 frame     modules of loaders and tracebacks
-
-And products by their names, ``Jetson Orin``, ``MacBook``, ``Windows 11``: they state no fact, and keep from a machine
-what is made for another kind.
 """
 
 from __future__ import annotations
@@ -37,13 +34,9 @@ _SAID: Final = (
     ("frame", pattern(r"(?<![/\\\w])([A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")),
     ("frame", pattern(r"No module named '(\w{3,})\.")),
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
-    ("binding", pattern(r"\b(llama[-_]cpp(?:[-_]python)?)\b")),
+    ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but)")),  # jax/_src/xla_bridge.py
     ("service", pattern(r"\b(nvidia-docker|amd\.com/gpu|/snap/)")),
-    ("board", pattern(r"(?i)\b(jetson|(?-i:Orin)|agx xavier|xavier nx)\b")),
-    ("card", pattern(r"(?i)\b([RG]TX ?\d{3,4}(?: ?(?:ti|super))*)\b")),
-    ("mac", pattern(r"\b(MacBook|Mac ?OS|macOS|OSX|iMac|Mac|mac M[1-9])\b")),
-    ("windows", pattern(r"(?i)\b(win(?:dows)? ?1[01])\b")),
 )
 
 
