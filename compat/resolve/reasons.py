@@ -69,9 +69,10 @@ class Clash:
 
     @property
     def rows(self) -> list[Build]:
-        """The rows of its builds that are candidates: none for the GPUs of a maker that the target has none of."""
+        """The rows of its builds that are candidates: none for GPUs of makers that the target lacks, unless all are."""
         vendors = {*self.search.target.vendors, "", "cpu"} if self.search.target.vendors else frozenset()
-        return [one.option.build for one in self.builds if not vendors or one.option.vendor in vendors]
+        found = [one.option.build for one in self.builds if not vendors or one.option.vendor in vendors]
+        return found or [one.option.build for one in self.builds]
 
     def row(self, text: str, *sources: Row, by: str = "", of: Sequence[Build] = ()) -> Member:
         """A member that cites rows of the matrix; it is likely where one of those that decide is only inferred.

@@ -139,3 +139,9 @@ def test_a_clash_over_kernels_that_nobody_knows_is_called_likely() -> None:
     unknown = [one for one in answer.conflicts if any("carries is not known" in member.text for member in one.members)]
     assert unknown
     assert all(one.likely for one in unknown)
+
+
+def test_pythons_that_nobody_saw_prove_nothing_where_all_builds_are_for_other_gpus() -> None:
+    (reply,) = ask("envcheck resolve jaxlib==0.4.1 --gpu MI250X --python 3.13")
+    assert reply.answer.status == "conflict"
+    assert all(one.likely for one in reply.answer.conflicts)
