@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.changes import Uninstall
 from compat.commands import installs
 from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
@@ -17,7 +18,7 @@ from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
-from compat.rules.stack import FRAMEWORKS, installed, named, plain
+from compat.rules.stack import FRAMEWORKS, PLUGIN, installed, named, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,7 +192,8 @@ def _exact(name: str, subject: Subject) -> str:
 def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Change, ...]:
     """A plan as changes: one command per index, the framework first.
 
-    Packages that stay as they are are left out, but for a ``whole`` plan, which is for another environment.
+    Packages that stay as they are are left out, but for a ``whole`` plan, which is for another environment. JAX's
+    plug-ins for another CUDA go first: JAX loads each that is installed.
     """
     have = subject.packages
     moves = any(build.name in FRAMEWORKS and not _stays(build, have, subject) for build in plan.builds)
@@ -200,7 +202,10 @@ def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Ch
     def again(one: Install) -> bool:
         return any(plain(have.get(package.name, "")) == plain(package.version) for package in one.packages)
 
-    return tuple(replace(one, again=again(one)) for one in installs([_everywhere(build, subject) for build in new]))
+    jax = next((build.runtime for build in new if build.name == "jax" and not whole), "")
+    gone = tuple(one for one in have if jax and (found := PLUGIN.fullmatch(one)) and not jax.startswith(found[1]))
+    added = tuple(replace(one, again=again(one)) for one in installs([_everywhere(build, subject) for build in new]))
+    return (Uninstall(gone), *added) if gone else added
 
 
 def _everywhere(build: PlannedBuild, subject: Subject) -> PlannedBuild:

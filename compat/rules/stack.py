@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from compat.facts import Build
 from compat.joints.build import is_unseen
 from compat.joints.platform import is_at
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 from compat.names import normalise
 from compat.reading.message_facts import cudnn_version, runtime_of
 from compat.versions import Environment, place_of
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FRAMEWORKS: Final = (
     "torch", "tensorflow", "jax", "paddlepaddle", "onnxruntime-gpu", "cupy", "mxnet", "tensorflow-rocm"
 )  # fmt: skip
+
+# JAX's packages of GPU code, each for one major of CUDA or ROCm.
+PLUGIN: Final = pattern(r"jax-((?:cuda|rocm)\d+)-(?:plugin|pjrt)")
 
 _ALIASES: Final = {
     "pytorch": "torch",
@@ -169,8 +172,7 @@ def _by_companions(name: str, packages: dict[str, str]) -> str:
     """The runtime that packages beside a framework give away; only JAX keeps its GPU code in plugins."""
     if name != "jax":
         return ""
-    plugins = (re.fullmatch(r"jax-(cuda|rocm)(\d+)-(?:plugin|pjrt)", item) for item in packages)
-    return next((f"{found[1]}{found[2]}" for found in plugins if found), "")
+    return next((found[1] for found in map(PLUGIN.fullmatch, packages) if found), "")
 
 
 def _same_runtime(ours: str, theirs: str) -> bool:

@@ -82,6 +82,8 @@ def of_machine(gpu, driver, python):
 def first_fix(machine, installed):
     """The doctor's first fix, what it installs, and whether it takes another Python or driver."""
     packages = dict(one.split("==") for one in installed)
+    if "jax" in packages:  # whose GPU code is in a package of its own, without which a short list tells nothing
+        packages["jax-cuda12-plugin"] = packages["jax"]
     fix = judged(host("test", **machine, packages=packages), MATRIX).findings[0].fix
     items = [one for change in fix.changes if isinstance(change, Install) for one in change.packages]
     kinds = {type(change) for change in fix.changes} & {Python, Driver}

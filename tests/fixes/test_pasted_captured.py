@@ -123,25 +123,6 @@ CAPTURED = {
         "ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
         ("library-mismatch", "mkl<2024.1", "LD_LIBRARY_PATH"),
     ),
-    "a Mac that only its product's name tells": (
-        "I run it on an M1 Mac.\nAssertionError: Torch not compiled with CUDA enabled",
-        ("cpu-only-build", "mps", "whl/cu"),
-    ),
-    "a board that only its product's name tells": (
-        (
-            "on my Jetson nano:\nPython 3.6.9 (default, Jan 26 2021, 15:33:00)\n[GCC 8.4.0] on linux\n"
-            "AssertionError: Torch not compiled with CUDA enabled"
-        ),
-        ("cpu-only-build", "for this JetPack", "download.pytorch.org"),
-    ),
-    "two products, of which neither counts": (
-        "tried on a Mac and on Windows 11\nAssertionError: Torch not compiled with CUDA enabled",
-        ("cpu-only-build", "Install torch", "mps"),
-    ),
-    "a card that the build in use serves": (
-        "RTX 2070 SUPER, Torch 2.6.0+cu126\nCUDA error: no kernel image is available for execution on the device",
-        ("arch-too-new-for-build", "failed again for sm_75", "pip install"),
-    ),
     "a list of a card, a system and a build": (
         (
             "- NVIDIA GeForce GTX 1080 Ti\n- Windows 10\n- 2.8.0+cu128\n"

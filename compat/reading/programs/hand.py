@@ -340,7 +340,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 }  # fmt: skip
 
 
-_ITEM = re.compile(r"\s{0,4}[-*•]\s+(\S.{1,60}?)\s*")
+_ITEM = re.compile(r"\s{0,4}[-*•]\s+([^\s:][^:]{1,60}?)\s*")  # one with a colon is a label with its value
 _BUILD = re.compile(r"(?:(?:py)?torch )?(\d\.\d{1,2}\.\d\+(?:cu\d{2,3}|cpu|rocm\d[\d.]*))", re.IGNORECASE)
 
 
