@@ -21,6 +21,8 @@ DEVICES: Final = (
 )
 # Pairs of one file for which a release is looked for: each costs a search, and a file may hold thousands.
 _MOST: Final = 20
+# Packages that have to stay as they are; the search grows with each, most where they do not fit one another.
+_COMPANY: Final = 6
 
 
 def pin(item: Taken) -> str:
@@ -56,7 +58,7 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
     others = (one for one in scene.env if one.request.exact and not one.base and _follows(one, kept, scene))
     rest = tuple(dict.fromkeys((pin(kept), *(pin(one) for one in others if one.request.name != name))))
     known = scene.nearest
-    if (wish, rest) not in known:
+    if len(rest) <= _COMPANY and (wish, rest) not in known:
         found = plan(wish, rest, _machine(scene), scene)
         asked = {one.name: one.version for one in found.builds} if found else {}
         stays = asked.get(kept.request.name, "").partition("+")[0] == kept.version.partition("+")[0]

@@ -73,6 +73,11 @@ class Installed:
         return self.runtime.removeprefix("cuda") if self.runtime.startswith("cuda") else ""
 
     @property
+    def supposed(self) -> bool:
+        """Whether its GPU code comes by an extra that nothing shows: a short list of packages may leave it out."""
+        return self.inferred and self.row is not None and bool(self.row.extras)
+
+    @property
     def rocm(self) -> str:
         """Its ROCm version; empty if it is no ROCm build."""
         return self.runtime.removeprefix("rocm") if self.runtime.startswith("rocm") else ""
@@ -200,8 +205,7 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     own = [row for row in here if not row.index and (row.distribution in named or (plain and not row.distribution))]
     if is_whole(named):
         own = [row for row in own if not row.extras] or own  # what an extra brings is listed by its own name
-    found = next((row for row in own if row.runtime != "cpu"), own[0] if own else None)
-    return None if found and found.extras and not is_whole(named) else found
+    return next((row for row in own if row.runtime != "cpu"), own[0] if own else None)
 
 
 def is_whole(packages: dict[str, str]) -> bool:

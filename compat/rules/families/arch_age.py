@@ -217,7 +217,7 @@ class ArchTooNewForBuild(NvidiaRule):
 
 
 def _all_covered(installed: tuple[Installed, ...], gpus: tuple[Gpu, ...]) -> Outcome:
-    carried = [item for item in installed if item.kernels and not item.rocm]
+    carried = [item for item in installed if item.kernels and not item.rocm and not item.supposed]
     if carried:
         targets = ", ".join(dict.fromkeys(gpu.target for gpu in gpus))
         return Fits(Sentence("{build} carries code for {targets}", build=carried[0].label, targets=targets))

@@ -19,7 +19,6 @@ from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
-    from compat.findings import Confidence
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.reading.messages import Heard, Hearing
@@ -163,8 +162,7 @@ class CpuOnlyBuild(Rule):
             if cpu.inferred and not heard:  # somebody may have compiled it, or taken it from elsewhere
                 detail = f"{gpu}{plain} on the default index for {place}."
                 return Found(detail=detail, facts=(*facts, *told(platform=host.platform)), confidence="likely")
-            sure: Confidence = "certain" if cpu.runtime == "cpu" else "likely"  # JAX's plug-ins may only not be listed
-            return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts, confidence=sure)
+            return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
         is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
         built = [item for item in case.installed if item.runtime and item.runtime != "cpu" and not item.inferred]
         outcome: Outcome = (

@@ -118,7 +118,7 @@ class DriverTooOldForRuntime(NvidiaRule):
             or self._jit(case, supports)
             or self._lacks(case, builds, supports)
             or (None if builds else self._toolkit(case, windows))
-            or self._enough(case, builds)
+            or self._enough(case, [item for item in builds if not item.supposed])
             or self._unread(case)
         )
 
