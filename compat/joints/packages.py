@@ -165,11 +165,12 @@ def loads(compiled: str, there: str) -> Verdict:
         there: see ``compiled``.
 
     Source: PyTorch changes its C++ interface between minors, so that makers of extensions publish a wheel for each
-    (names of flash-attn's and PyTorch Geometric's wheels); patches keep it.
+    (names of flash-attn's and PyTorch Geometric's wheels); patches keep it. One that says its major alone bounds that.
     """
-    if versions.same_series(compiled.partition("+")[0], there.partition("+")[0]):
+    built = compiled.partition("+")[0]
+    if versions.same_series(built, there.partition("+")[0]) or built == there.partition(".")[0]:
         return FITS
-    wants = versions.minor(compiled.partition("+")[0])
+    wants = versions.minor(built)
     return Clash(f"it is compiled against {compiled}, and {there} is there", (), f"=={wants}.*")
 
 

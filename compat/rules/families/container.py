@@ -282,7 +282,9 @@ class ContainerRequiresNewerDriver(NvidiaRule):
                 return Unsure(str(fault))
             if isinstance(found, Clash):
                 cited = cite(matrix, row) if row and row.require == condition else ()
-                return Found(detail=f"{found.why[:1].upper()}{found.why[1:]}.", facts=(*facts, "image_env"), sources=cited)
+                return Found(
+                    detail=f"{found.why[:1].upper()}{found.why[1:]}.", facts=(*facts, "image_env"), sources=cited
+                )
         return Fits("the host's driver meets the image's condition") if stated else None
 
 

@@ -169,7 +169,8 @@ class AbiMismatch(Rule):
         """A compiled package asks for a symbol that the installed framework does not have."""
         torch = named(installed, "torch")
         for name, build in builds.items():
-            if torch and build.torch and torch.version and joint.loads(build.torch, torch.version) != FITS:
+            told = torch and is_version(build.torch) and is_version(torch.version)
+            if told and torch and joint.loads(build.torch, torch.version) != FITS:
                 detail = f"{name} was built for torch {build.torch}; torch {torch.version} is installed."
                 return Found(detail=detail, facts=(f"builds.{name}", torch.fact))
             own = builds.get("torch", build)
