@@ -124,6 +124,9 @@ class Command:
     where: Where = ""
 
 
+REBOOT: Final = Command("sudo reboot", "host")
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """Restart a service of the system, or start it now and at each boot, by what manages services there."""

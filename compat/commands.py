@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import (
+    REBOOT,
     Command,
     Container,
     Driver,
@@ -194,7 +195,7 @@ def _simple(change: Change, place: Place) -> str:
             by_conda = f"conda create -y -n {_named(change)} python={version}"
             return by_conda if place.environment == "conda" else f"uv venv --python {version}"
         case Command(line) | Example(line):
-            return "wsl --shutdown" if line == "sudo reboot" and place.platform == "wsl2" else line
+            return "wsl --shutdown" if line == REBOOT.line and place.platform == "wsl2" else line
         case Service():
             return _service(change, place)
         case Container():

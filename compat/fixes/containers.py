@@ -11,7 +11,7 @@ from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
-from compat.rules.remedies import of_system
+from compat.rules.remedies import CONFIGURE_DOCKER, LIST_DEVICES, of_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,10 +33,10 @@ def no_gpu(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if signals.get("cdi-name-as-path") and _by_podman(subject):
         text = "Upgrade podman to 4.1 or newer, which knows CDI; then make the device list."
-        return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
+        return Fix(text, changes=(LIST_DEVICES,))
     if signals.get("cdi-unresolvable"):
         text = "Make the list of devices that CDI names, and let the user of the engine read it."
-        return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
+        return Fix(text, changes=(LIST_DEVICES,))
     if fix := old_compose(subject):
         return fix
     if signals.get("cli-wsl"):
@@ -152,16 +152,16 @@ def _toolkit(subject: Subject) -> Fix | None:
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"
     if desktop or subject.host.platform == "windows":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")
-    configure, restart = "sudo nvidia-ctk runtime configure --runtime=docker", Service("docker")
+    restart = Service("docker")
     if subject.case.signals.value("cdi_driver"):
         text = "Turn CDI on in Docker, 25 or newer, and restart it."
-        return Fix(text, changes=(Command(f"{configure} --cdi.enabled"), restart))
+        return Fix(text, changes=(Command(f"{CONFIGURE_DOCKER.line} --cdi.enabled"), restart))
     if have := subject.host.container_toolkit:
         text = f"nvidia-container-toolkit {have} is installed: configure Docker for it, and restart that Docker."
-        return Fix(text, changes=(Command(configure), restart))
+        return Fix(text, changes=(CONFIGURE_DOCKER, restart))
     install, _ = of_system([System("container-toolkit")], _outside(subject.host), subject.matrix)
     text = "Install nvidia-container-toolkit from NVIDIA's repository, configure Docker."
-    return Fix(text, changes=(*install, Command(configure), restart))
+    return Fix(text, changes=(*install, CONFIGURE_DOCKER, restart))
 
 
 def _outside(machine: Host) -> Host:

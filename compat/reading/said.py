@@ -35,7 +35,8 @@ _SAID: Final = (
     ("frame", pattern(r"No module named '(\w{3,})\.")),
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
-    ("tpu", pattern(r"(A Google TPU may be present on this machine, but)")),  # jax/_src/xla_bridge.py
+    # jax/_src/xla_bridge.py
+    ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
     ("service", pattern(r"\b(nvidia-docker|amd\.com/gpu|/snap/)")),
 )
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Command as Row
 
+# How the engines learn to hand out GPUs: a list of devices for CDI, NVIDIA's runtime for Docker.
+LIST_DEVICES: Final = Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux")
+CONFIGURE_DOCKER: Final = Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux")
+
 # Distribution -> those that are built from it and take its commands (``ID`` and ``ID_LIKE`` of os-release(5)).
 _KIN: Final = {
     "ubuntu": "pop linuxmint zorin elementary neon tuxedo",

@@ -103,7 +103,7 @@ class ContainerNoGpu(Rule):
     asks = ("container", "device_nodes", "gpu_runtime", "engine_flavour")
     changes = (
         System("container-toolkit"),
-        Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
+        remedies.CONFIGURE_DOCKER,
         Service("docker"),
         Container("--gpus all"),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.changes import Command, Container, Service, System
 from compat.rules.knowledge import is_version
+from compat.rules.remedies import CONFIGURE_DOCKER, LIST_DEVICES
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 from compat.sentences import Sentence
 
@@ -16,13 +17,7 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
 
 
-_DOCKER: Final = (
-    Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
-    Service("docker"),
-)
-
-
-_CDI: Final = Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux")
+_DOCKER: Final = (CONFIGURE_DOCKER, Service("docker"))
 
 
 class DockerMissing(Rule):
@@ -119,7 +114,7 @@ class DockerRootless(NvidiaRule):
     area = "docker"
     requires = ("container-no-gpu",)
     asks = ("cdi_devices",)
-    changes = (_CDI, Container("--device nvidia.com/gpu=all"))
+    changes = (LIST_DEVICES, Container("--device nvidia.com/gpu=all"))
 
     def check(self, host: Host, engine_flavour: str) -> Outcome:
         """The engine runs without root, and no CDI specification names a GPU."""
@@ -212,7 +207,7 @@ class CdiSpecStale(NvidiaRule):
     area = "docker"
     severity = "warning"
     asks = ("cdi_devices",)
-    changes = (_CDI,)
+    changes = (LIST_DEVICES,)
 
     def check(self, cdi_driver: str, driver: str, signals: Hearing) -> Outcome:
         """The driver version in the specification is not the one that is loaded."""
@@ -275,7 +270,7 @@ class DockerNoGpuRuntime(NvidiaRule):
         if not host.absent("gpu_runtime") or not cards or host.container or host.engine_status not in {None, "running"}:
             return None
         # Docker has a runtime for GPUs, Podman reads CDI specifications
-        configure = (_CDI,) if engine.startswith("podman") else _DOCKER
+        configure = (LIST_DEVICES,) if engine.startswith("podman") else _DOCKER
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
             facts=("engine", "gpu_runtime"),

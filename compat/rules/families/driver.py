@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat import versions
-from compat.changes import Command, Example, System, Variable
+from compat.changes import REBOOT, Command, Example, System, Variable
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.matrix.drivers import forward_package
@@ -157,7 +157,7 @@ class DriverLibraryMismatch(NvidiaRule):
 
     area = "driver"
     requires = ("image-ships-driver", "wsl-linux-driver-installed")
-    changes = (Command("sudo reboot", "host"), System("driver-hold"))
+    changes = (REBOOT, System("driver-hold"))
 
     def check(self, host: Host, driver: str, driver_library: str) -> Outcome:
         """The version of the loaded kernel module differs from that of libcuda and libnvidia-ml."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from compat.changes import Command, Example
+from compat.changes import REBOOT, Command, Example
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
 
-RESET: Final = (Example("sudo nvidia-smi --gpu-reset -i <index>"), Command("sudo reboot", "host"))
+RESET: Final = (Example("sudo nvidia-smi --gpu-reset -i <index>"), REBOOT)
 
 
 class GpuXidFatal(NvidiaRule):
@@ -33,7 +33,7 @@ class GpuXidFatal(NvidiaRule):
     )
     _OFF_THE_BUS: ClassVar[Fix] = Fix(
         "Restart the machine: a GPU that fell off the bus cannot be reset. Then check power, cooling and contact.",
-        changes=(Command("sudo reboot", "host"),),
+        changes=(REBOOT,),
     )
 
     def check(self, host: Host, signals: Hearing) -> Outcome:

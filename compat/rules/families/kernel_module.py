@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
-from compat.changes import Command, Container, Example, System
+from compat.changes import REBOOT, Command, Container, Example, System
 from compat.findings import Fix
 from compat.rules.families.rocm import amd_cards
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
@@ -58,7 +58,7 @@ class DriverNouveauBound(NvidiaRule):
     changes = (
         Command('echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf', "linux"),
         System("boot-image"),
-        Command("sudo reboot", "host"),
+        REBOOT,
     )
 
     def check(self, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
