@@ -21,10 +21,6 @@ def is_slip(name: str, known: str) -> bool:
     letters has the right ones in another order, one of four as many; in one of ten or more two such slips count. Words
     are compared each with its own, so that ``torch-ema`` is no slip of ``torch-xla``, and an end of its own makes
     another name (``torchx``). Of the 15,000 most downloaded names of the Python index, two are asked back.
-
-    Args:
-        name: what was typed, normalised.
-        known: a name that exists, normalised.
     """
     if name.replace("-", "") == known.replace("-", ""):
         return True

@@ -69,13 +69,6 @@ def run(
 ) -> Ended | None:
     """Start a container, wait, read and remove it; ``None`` if it has not the program that was asked for.
 
-    Args:
-        client: the engine.
-        image: the image.
-        command: the program and its words.
-        limits: what the container may have, as the SDK calls it.
-        timeout: deadline in seconds.
-
     Raises:
         CannotCheckError: if the engine refuses, or stops answering on the way.
     """

@@ -112,11 +112,6 @@ def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:
     NVIDIA: the engine's ``--gpus`` request, or CDI names where the engine knows only those, as Podman does. AMD: the
     kernel's nodes and the numeric groups that own them (ROCm documentation, "Running ROCm Docker containers"). Intel:
     ``/dev/dri``.
-
-    Args:
-        client: the engine.
-        runtime: the plan's runtime; empty if unknown.
-        gpus: ``all``, ``none``, or ids with commas.
     """
     if gpus == "none" or runtime == "cpu":
         return {}

@@ -206,13 +206,7 @@ def _full(python: str) -> str:
 
 
 def _demand_python(path: str, program: str, timeout: float) -> None:
-    """Refuse what is no Python before it is handed our scripts: nobody knows what else it would do with them.
-
-    Args:
-        path: as it was given.
-        program: the same in full.
-        timeout: seconds that the whole command has.
-    """
+    """Refuse what is no Python before it is handed our scripts: nobody knows what else it would do with them."""
     outcome = runner.run([program, "-c", _ASK], timeout=min(_ANSWER, timeout))
     answer = re.search(r"^(\d{1,2})\.(\d{1,3})$", outcome.out.strip().rpartition("\n")[2])
     if outcome.lacking:

@@ -23,13 +23,7 @@ _SYSTEM: Final = ("/bin", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/root", "
 
 
 def apart(config: Mapping[str, Any], layers: Sequence[str], layer: str) -> str:
-    """The folder or file that alone a layer holds, if no detector looks there; else, and where it is not told, empty.
-
-    Args:
-        config: the image's configuration.
-        layers: names of its layers in order.
-        layer: one of them.
-    """
+    """The folder or file that alone a layer holds, if no detector looks there; else, or where untold, empty."""
     made = [step for step in items(config.get("history")) if isinstance(step, dict) and not step.get("empty_layer")]
     if len(made) != len(layers) or layers.count(layer) != 1:
         return ""

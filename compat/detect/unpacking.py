@@ -26,10 +26,6 @@ _RATIO: Final = 200  # to one, above which it may not: gzip reaches 1032, and la
 def unpacked(head: bytes, stream: IO[bytes]) -> IO[bytes]:
     """The bytes of a layer without the compression that its first bytes name; of another one as they are.
 
-    Args:
-        head: its first four bytes, taken already.
-        stream: the rest of it.
-
     Raises:
         OSError: while reading, if it grows beyond all reason, or is of ZSTD and nothing here unpacks that.
     """

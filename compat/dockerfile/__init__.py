@@ -23,10 +23,6 @@ __all__ = ["Settings", "ignore_file", "labels", "notes", "write"]
 def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - frozen
     """The Dockerfile of a plan.
 
-    Args:
-        plan: what the resolver answered.
-        settings: wishes about the image; see :class:`compat.dockerfile.settings.Settings`.
-
     Raises:
         InputError: if the plan is for a system without containers, or a value could not be written safely.
     """

@@ -74,14 +74,7 @@ def _filled(words: Sequence[str]) -> list[str]:
 
 
 def plain(plan: Plan, base: BaseImage, settings: Settings, known: dict[str, Any]) -> dict[str, Any]:
-    """What the template of the plain form fills in, beyond what both forms know.
-
-    Args:
-        plan: what to install.
-        base: its base image.
-        settings: wishes about the image.
-        known: values of both forms, of :func:`compat.dockerfile.image.context`.
-    """
+    """What the template of the plain form fills in, beyond what both forms know."""
     uses_uv: bool = known["uses_uv"]
     commands = PlainCommands(settings, uses_uv=uses_uv, forget_vendor=known["forget_vendor"])
     apart = base.python_from != "image"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Container, Variable, applied, deed
 from compat.commands import place_of, suited, typed
 from compat.findings import Fix
-from compat.fixes import containers, drivers, libraries, packages, toolkits
+from compat.fixes import containers, drivers, gpu_code, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
 from compat.sentences import Sentence
@@ -32,6 +32,7 @@ _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer 
 _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     **drivers.FIXES,
     **packages.FIXES,
+    **gpu_code.FIXES,
     **libraries.FIXES,
     **toolkits.FIXES,
     **containers.FIXES,

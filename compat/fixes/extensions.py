@@ -134,13 +134,7 @@ def unisolated(subject: Subject) -> Fix | None:
 
 
 def sourced(names: Sequence[str], version: str, subject: Subject) -> Fix | None:
-    """A companion of a torch that somebody built: no wheel belongs to it, its own sources do.
-
-    Args:
-        names: companions in question.
-        version: of that torch, ``2.1.0a0+41361538.nv23.06``.
-        subject: the finding.
-    """
+    """A companion of a torch that somebody built: no wheel belongs to it, its own sources do."""
     base = version.partition("a")[0].partition("+")[0]
     for name, address in _SOURCES.items():
         rows = subject.matrix.builds(name) if name in names else ()

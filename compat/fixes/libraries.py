@@ -6,27 +6,25 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
-import compat.joints.libraries as joint
 from compat import versions
-from compat.changes import Command, Install, Package, Toolkit, Variable
+from compat.changes import Command, Install, Package, Variable
 from compat.findings import Fix
 from compat.fixes.extensions import newest
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
+from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
 from compat.fixes.toolkits import outdated
-from compat.joints.verdict import Clash
 from compat.lazy import pattern
 from compat.reading.message_facts import cudnn_version
 from compat.rules.knowledge import cuda_of_driver, is_version
-from compat.rules.stack import canonical, plain
-from compat.targets import kernels_for
+from compat.rules.stack import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
-    from compat.matrix.rows import Build, Soname
+    from compat.matrix.rows import Soname
 
 # DLLs whose number is the major of cuDNN or of CUDA.
 _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
@@ -43,7 +41,7 @@ def missing(subject: Subject) -> Fix | None:
     names = subject.missing
     if "nvvm-missing" in subject.case.signals:
         return _nvvm(subject)
-    if _on_windows(subject) and (fix := _windows(subject)) is not None:
+    if on_windows(subject) and (fix := _windows(subject)) is not None:
         return fix
     if not names:
         return _unnamed(subject)
@@ -54,7 +52,7 @@ def missing(subject: Subject) -> Fix | None:
     if _AMD.match(name):
         return _amd(name, subject)
     found = _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
-    return found or _for_system(subject) or _brought(name, subject)
+    return found or for_system(subject) or _brought(name, subject)
 
 
 def _nvvm(subject: Subject) -> Fix:
@@ -74,15 +72,15 @@ def _unnamed(subject: Subject) -> Fix | None:
     """A library that no message names: what the package that misses it was built for, or another build of it."""
     if subject.program == "bitsandbytes":
         return newest("bitsandbytes", "the CUDA in use", subject)
-    if fix := _for_system(subject):
+    if fix := for_system(subject):
         return fix
     if subject.program == "onnxruntime" and not subject.host.l4t and series(subject.host.cuda_toolkit or "") != "11":
         change = Install(packages=(Package(name="onnxruntime-gpu", extras=("cuda", "cudnn")),), again=True)
         return Fix("Install the newest onnxruntime-gpu with its CUDA and cuDNN.", changes=(change,))
-    taken = _taker(subject)
+    taken = taker(subject)
     named = subject.framework_name() in {"tensorflow", "jax"}
     if named or taken:
-        return gpu_build(subject) if named else _wanted(*taken, subject) if taken else None
+        return gpu_build(subject) if named else wanted(*taken, subject) if taken else None
     of_paddle = subject.case.signals.value("paddle_library")
     return _unpackaged(f"lib{of_paddle}.so", subject) if of_paddle else None
 
@@ -101,13 +99,6 @@ def _brought(name: str, subject: Subject) -> Fix | None:
     return _packaged(name, rows[-1], subject) if rows else _unpackaged(name, subject)
 
 
-def _on_windows(subject: Subject) -> bool:
-    """Whether the machine runs Windows, by its facts, by its loader's words or by the library that it misses."""
-    if subject.case.signals.value("dll_module") or subject.case.signals.value("dll_package"):
-        return True
-    return subject.host.platform == "windows" or any(name.endswith(".dll") for name in subject.missing)
-
-
 def _windows(subject: Subject) -> Fix | None:
     """A DLL that Windows does not find: it looks into the folders of PATH, and into no other package's."""
     if subject.program == "bitsandbytes":
@@ -116,8 +107,8 @@ def _windows(subject: Subject) -> Fix | None:
     if own := signals.value("dll_package") or (not subject.missing and signals.value("dll_module")):
         text = f"Install Microsoft's Visual C++ runtime, which {own}'s libraries need; else take another release."
         return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
-    if taken := _taker(subject):
-        return _for_system(subject) or _wanted(*taken, subject)
+    if taken := taker(subject):
+        return for_system(subject) or wanted(*taken, subject)
     for name in subject.missing:
         if found := _CUDA_DLL.match(name):
             of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {_of_dll(found[2])}"
@@ -183,7 +174,7 @@ def _cuda(subject: Subject) -> str:
     known = subject.case.signals.value("ort_cuda") or (item.cuda if item else "") or subject.host.cuda_toolkit
     if known:
         return known
-    taken = _taker(subject)
+    taken = taker(subject)
     return taken[1].runtime.removeprefix("cuda") if taken else ""
 
 
@@ -270,91 +261,6 @@ def _amd(name: str, subject: Subject) -> Fix:
     )
 
 
-def _for_system(subject: Subject) -> Fix | None:
-    """A build that takes CUDA and cuDNN from the system: a release for what is there, or what it was built for."""
-    taken = _taker(subject)
-    if taken is None:
-        return None
-    name, row = taken
-    there = {"cuda": subject.host.cuda_toolkit, "cudnn": subject.host.cudnn}
-    have = {name: text if text and is_version(text) else "" for name, text in there.items()}
-    if not _is_other(row, have, subject):
-        return None
-    if better := _release_for(name, row, have, subject):
-        item = Package(
-            name=better.install_name, version=better.full_version, runtime=better.runtime, settles=subject.missing
-        )
-        index, links = subject.matrix.index_url(better), subject.matrix.is_page(better)
-        lacks = not have["cudnn"] and any("cudnn" in one for one in subject.missing)
-        first = f"cuDNN {series(better.cudnn)} and " if lacks and better.cudnn else ""
-        made = f"built for CUDA {series(have['cuda'] or better.runtime)}"
-        made += f" and cuDNN {series(have['cudnn'])}" if have["cudnn"] else ""
-        text = f"Install {first}{better.install_name} {better.version}, {made}."
-        return Fix(text, changes=(Install(packages=(item,), index=index, links=links),))
-    return _wanted(name, row, subject)
-
-
-def _asked(row: Build) -> dict[str, str]:
-    """The CUDA and cuDNN that a build takes from the system."""
-    parts = (re.fullmatch(r"([a-z]+)([\d.]+)", part) for part in row.system)
-    return {"cuda": row.runtime.removeprefix("cuda"), "cudnn": row.cudnn, **{one[1]: one[2] for one in parts if one}}
-
-
-def _wanted(name: str, row: Build, subject: Subject) -> Fix:
-    """What a build takes from the system, to be installed, and where the loader looks for it."""
-    wanted = _asked(row)
-    told = f"CUDA {wanted['cuda']}" + (f" and cuDNN {series(wanted['cudnn'])}" if wanted.get("cudnn") else "")
-    first = "put it first on PATH" if _on_windows(subject) else "put its lib64 on the loader's path"
-    return Fix(
-        f"Install {told}, which {name} {row.version} was built for, and {first}.", changes=(Toolkit(wanted["cuda"]),)
-    )
-
-
-def _taker(subject: Subject) -> tuple[str, Build] | None:
-    """The installed package that takes its CUDA from the system, with its row."""
-    alike = {"onnxruntime": "onnxruntime-gpu", "tensorflow-cpu": "tensorflow"}
-    for there, version in subject.packages.items():
-        package = subject.matrix.package(alike.get(there, there))
-        rows = subject.matrix.builds_of(package.name, plain(version)) if package else ()
-        build = (subject.host.builds or {}).get(there)
-        ours = {build.runtime} if build and build.runtime else {row.runtime for row in rows if "cuda" in row.runtime}
-        rows = tuple(
-            row for row in rows if row.runtime in ours and row.cuda_from == "system" and not _of_board(row, subject)
-        )
-        if package and rows:
-            return package.name, rows[0]
-    return None
-
-
-def _of_board(row: Build, subject: Subject) -> bool:
-    """Whether a build is for a Jetson, which this machine is not."""
-    return (
-        not boards.is_one(subject) and bool(row.kernels) and subject.matrix.families.integrated.issuperset(row.kernels)
-    )
-
-
-def _is_other(row: Build, have: Mapping[str, str], subject: Subject) -> bool:
-    """Whether another CUDA or cuDNN is there than a build takes from the system, as their joint says."""
-    judged = joint.cuda(subject.matrix, row, have["cuda"]), joint.cudnn(row, have["cudnn"])
-    return any(isinstance(one, Clash) for one in judged)
-
-
-def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subject) -> Build | None:
-    """The nearest later release of a package that was built for the CUDA and cuDNN that are installed."""
-    machine = subject.host.python or ""
-    for other in subject.matrix.builds(name):
-        if other.yanked or not other.runtime.startswith("cuda") or not is_version(other.version):
-            continue
-        later = versions.release(other.version) > versions.release(row.version)
-        if any(kernels_for(gpu.target, other.kernels, subject.matrix.families) == "none" for gpu in subject.gpus):
-            continue
-        suits = not _is_other(other, have, subject) and bool(other.cudnn or not have["cudnn"])
-        python = not is_version(machine) or not other.python or versions.minor(machine) in other.python
-        if later and suits and python and (other.cuda_from == "system" or not have["cuda"]):
-            return other
-    return None
-
-
 def mismatched(subject: Subject) -> Fix | None:
     """Another copy of cuDNN than the build was made with: the one it asks for, or the foreign one off the path."""
     signals = subject.case.signals
@@ -364,7 +270,7 @@ def mismatched(subject: Subject) -> Fix | None:
     if want and not signals.value("torch_cudnn"):
         have = cudnn_version(signals.value("cudnn") or "") or subject.host.cudnn or ""
         return _cudnn(want, have, subject)
-    if (fix := _for_system(subject)) is not None:
+    if (fix := for_system(subject)) is not None:
         return fix
     if subject.host.platform == "windows":
         return Fix("Take the folder of the other copy off PATH, so that the library beside the package is loaded.")

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
-from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
-from compat.facts import Fact, Gpu, Host
+from compat.changes import Command, Install, Package, Python, Uninstall, Variable
+from compat.facts import Fact, Host
 from compat.findings import Fix
-from compat.fixes.extensions import extended, newest, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
+from compat.fixes.extensions import newest, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
 from compat.fixes.pythons import metal, python
-from compat.fixes.subject import is_dotted
+from compat.fixes.subject import is_dotted, last_cuda
 from compat.lazy import pattern
-from compat.reading.commands import image_of, requirements
+from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, plain, platform_tag
-from compat.targets import kernels_for, sm
+from compat.targets import kernels_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
-    from compat.matrix.rows import Capability
     from compat.plan import Plan
 
 _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
@@ -89,7 +87,7 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
         return None
     if "ptx-jit-failed" in subject.case.signals and any(gpu.kernels == "ptx" for gpu in found.gpus):
         return _own_image(name, subject)
-    past = not subject.release(name) and any(_dropped(gpu.target, subject) for gpu in subject.gpus)
+    past = not subject.release(name) and any(last_cuda(gpu.target, subject) for gpu in subject.gpus)
     step = "an older release, " if past or plans.is_older(found, name, subject) else ""
     code = ", through PTX" if any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
     return Fix(f"Install {step}{plans.told(found, name)}{code}.", changes=(*_replaced(name, subject), *changes))
@@ -157,109 +155,6 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
         return None
     changes = (Python(plan.python), *plans.changes_of(plan, subject))
     return Fix(f"Take Python {plan.python}, and {plans.told(plan, name)}.", changes=changes)
-
-
-def code_for_gpu(subject: Subject) -> Fix | None:
-    """A build for a GPU that the installed one has no code for; of a compiled extension, its rebuild for that GPU."""
-    return _unlisted(subject) or _unserved(subject) or _coded(subject)
-
-
-def _unserved(subject: Subject) -> Fix | None:
-    """A program that names the least compute capability that it serves."""
-    least = subject.case.signals.value("cc_least")
-    text = f"Take an older release of {subject.program}, which served GPUs below capability {least}, or the CPU."
-    return Fix(text) if least else None
-
-
-def _coded(subject: Subject) -> Fix | None:
-    """The same where it is not the compiler that refuses a target."""
-    extension = subject.compiled()
-    if subject.finding.code == "extension-arch-missing" and (fix := extended(extension, subject)):
-        return fix
-    targets = [gpu.target for gpu in subject.gpus if gpu.target.startswith("sm_")]
-    number = f"{targets[0][3:-1]}.{targets[0][-1]}" if targets and targets[0][3:].isdigit() else ""
-    listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
-    if number and listed and number not in listed:
-        return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
-    fix = None if _is_covered(targets, subject) else gpu_build(subject) or _newer_image(subject) or _for_newer(subject)
-    if fix is not None or not number:
-        return fix
-    if last := _dropped(targets[0], subject):
-        text = f"CUDA {last} is the last with code for {targets[0]}: take a toolkit and builds of that, or the CPU."
-        return Fix(text, changes=(Toolkit(last),))
-    if extension or subject.framework_name() == "torch":
-        return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
-    return None
-
-
-def _is_covered(targets: list[str], subject: Subject) -> bool:
-    """Whether the torch in use serves the card, by its code or that of every build for its CUDA: another fails."""
-    item, families = subject.framework(), subject.matrix.families
-    if item is None or item.name != "torch" or not targets or subject.finding.confidence != "possible":
-        return False
-    places = {platform_tag(subject.host) or "linux_x86_64", "win_amd64"}
-    same = [row for row in subject.matrix.builds("torch") if row.runtime == item.runtime]
-    rows = [row.kernels for row in same if places & set(row.platforms)]
-    codes = [item.kernels] if item.kernels else rows
-    return bool(codes) and all(kernels_for(targets[0], code, families) != "none" for code in codes)
-
-
-def _for_newer(subject: Subject) -> Fix | None:
-    """A build for the GPUs that came after the installed one, where no facts name the GPU that it has no code for."""
-    item, matrix, name = subject.framework(), subject.matrix, subject.framework_name()
-    if subject.gpus or subject.by_amd or subject.finding.code != "arch-too-new-for-build" or not name:
-        return None
-    kernels = (item.kernels or (item.row.kernels if item.row else ())) if item else ()
-    published = sorted({one for row in matrix.builds(name) for one in row.kernels})
-    last = [row for row in matrix.table("capabilities") if not row.integrated and f"sm_{_code(row)}" in published][-1:]
-    cards = [row for row in matrix.table("capabilities") if last and row.architecture == last[0].architecture]
-    targets = [f"sm_{_code(row)}" for row in cards if not row.integrated]
-    newer = [one for one in targets if not kernels or kernels_for(one, kernels, matrix.families) == "none"]
-    gpus = Fact(tuple(Gpu(target=one, vendor="nvidia") for one in newer), "machine")
-    host = Host({**subject.host.readings, "gpus": gpus})
-    return gpu_build(replace(subject, case=replace(subject.case, host=host, derived={}))) if newer else None
-
-
-def _code(row: Capability) -> str:
-    return row.cc.replace(".", "")
-
-
-def _newer_image(subject: Subject) -> Fix | None:
-    """Another image, where a container runs what has no code for the GPU and nothing tells its packages."""
-    image = subject.host.image or image_of(subject.case.commands)
-    if not image or subject.finding.code != "arch-too-new-for-build":
-        return None
-    return Fix(f"Take a newer image than {image}, whose builds have no code for this GPU.")
-
-
-def _unlisted(subject: Subject) -> Fix | None:
-    """A target that the compiler no longer knows: what is compiled need not be for it."""
-    heard = subject.case.signals.get("nvcc-unsupported-arch")
-    asked = heard.values.get("arch", "") if heard else ""
-    device = sm(asked.replace("compute_", "sm_"))
-    if device is None or not asked.startswith("compute_"):
-        return None
-    first = subject.matrix.table("capabilities")[0]
-    if versions.release(device.capability) < versions.release(first.cc):
-        return Fix(f"Take {asked} out of the list of targets: current toolkits do not have it.")
-    last = _dropped(asked.replace("compute_", "sm_"), subject)
-    text = f"Take {asked} out of the list of targets, or compile with CUDA {last}, the last that has it."
-    return Fix(text) if last else None
-
-
-def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") -> Fix:
-    """A package compiled again with the GPU's number in the list; by a command where its ``name`` is known."""
-    text = f"Compile {what} again for {target}{why}."
-    if not name:
-        return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
-    again = Install(packages=(Package(name=name),), again=True, compile=True)
-    return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), again))
-
-
-def _dropped(target: str, subject: Subject) -> str:
-    """The last CUDA that compiles for a target; empty if current ones do."""
-    row = subject.matrix.capability(target) if target.startswith("sm_") else None
-    return versions.minor(row.last_cuda) if row and row.last_cuda else ""
 
 
 def amd_build(subject: Subject) -> Fix | None:
@@ -387,9 +282,6 @@ def _jax_parts(subject: Subject) -> Fix | None:
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "cpu-only-build": gpu_build,
     "wrong-vendor-build": gpu_build,
-    "arch-too-new-for-build": code_for_gpu,
-    "arch-too-old-for-build": code_for_gpu,
-    "extension-arch-missing": code_for_gpu,
     "jetson-generic-wheel": gpu_build,
     "rocm-gfx-unsupported": amd_build,
     "framework-pair-mismatch": companions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from compat import versions
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.rules.stack import FRAMEWORKS, canonical, installed, named, packages_of, plain
@@ -152,3 +153,9 @@ def series(version: str, parts: int = 1) -> str:
 def is_dotted(version: str) -> bool:
     """Whether a version is a plain release, which the matrix may know."""
     return is_release(version.partition("+")[0])
+
+
+def last_cuda(target: str, subject: Subject) -> str:
+    """The last CUDA that compiles for a target; empty if current ones do."""
+    row = subject.matrix.capability(target) if target.startswith("sm_") else None
+    return versions.minor(row.last_cuda) if row and row.last_cuda else ""

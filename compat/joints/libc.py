@@ -23,13 +23,7 @@ def needs(build: Build) -> str:
 
 
 def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
-    """Whether a build's wheels load on a C library; a build without a floor loads on any glibc.
-
-    Args:
-        build: the build.
-        glibc: ``2.35``; empty if not known.
-        is_musl: whether the C library is musl.
-    """
+    """Whether a build's wheels load on a C library; a build without a floor loads on any glibc."""
     bound = is_compiled(build) if is_musl else build.glibc
     if not bound or (glibc and not is_musl and versions.at_least(glibc, build.glibc)):
         return FITS

@@ -67,11 +67,6 @@ def judge(inspection: Inspection, target: str, families: Families) -> Verdict:
     """Weigh an inspection for a device.
 
     A runtime picks its code within each fat binary, so each is weighed by itself, object by object.
-
-    Args:
-        inspection: what was found.
-        target: the device's target, ``sm_89`` or ``gfx90a:xnack-``.
-        families: kinship of targets, from the matrix.
     """
     found = [_share(code, target, families) for code in inspection.objects]
     # A file for one target is a piece of a set: that there are others beside it takes nothing from the device.

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.build as builds
 import compat.joints.libraries as libraries
 import compat.joints.packages as joint
-import compat.joints.releases as releases
 import compat.lint.nearest as nearest
 from compat import versions
-from compat.findings import Evidence
 from compat.joints.verdict import Clash
+from compat.lint.disputes import NAMED, alternatives, between, cited, disputes, solved_together
 from compat.lint.finding import finding, of_request
 from compat.lint.walk import LOOSE, alike, needs, none_fits, parts_of, together
-from compat.sources.values import ORDERED, PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,10 +25,7 @@ if TYPE_CHECKING:
     from compat.joints.packages import Dispute
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
-    from compat.versions import Environment
 
-# Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
-_NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
 # The torch that a wheel's local version names: ``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``.
 _OF_TORCH: Final = re.compile(r"\+(?:cu\d+torch(\d+\.\d+)|pt(\d)(\d{1,2})(?:cu|cpu))")
 
@@ -51,7 +46,7 @@ def pairs(scene: Scene) -> Iterator[Finding]:
             continue
         for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
             for other in by_name.get(name, ()):
-                at_once = _solved_together(item, other, scene)
+                at_once = solved_together(item, other, scene)
                 stuck = (
                     item.request.exact
                     or item.settled
@@ -74,49 +69,15 @@ def _distinct(items: Iterable[Taken]) -> list[Taken]:
     return list(first.values())
 
 
-def _solved_together(item: Taken, other: Taken, scene: Scene) -> bool:
-    """Whether one run of an installer has to give both."""
-    project = item.step.home == other.step.home == PROJECT
-    return item.step is other.step or project or scene.ask.kind not in ORDERED
-
-
 def _may_meet(item: Taken, other: Taken, scene: Scene) -> bool:
     """Whether some environment holds both; what was asked for without its dependencies bounds nothing."""
-    if other is item or other.base or _alternatives(item, other) or not alike(item.step, other.step):
+    if other is item or other.base or alternatives(item, other) or not alike(item.step, other.step):
         return False
     plain = versions.public(other.version) if other.version else None
     if plain is not None and plain.pre:
         return False  # a maker's own build of that release (2.1.0a0): what it stands for is not known
     loose = LOOSE & {*other.step.options}
     return not loose and together((item.request.marker, other.request.marker), scene.worlds)
-
-
-def _disputes(item: Taken, other: Taken, scene: Scene) -> tuple[Dispute, ...]:
-    """What stands between two packages in every environment that holds both, as the joint says; else nothing."""
-    markers = (item.request.marker, other.request.marker)
-    worlds = [world for world in scene.worlds if together(markers, (world,))]
-    shared = [world for world in worlds if all(nearest.is_published(one, world, scene) for one in (item, other))]
-    worlds, found = shared or worlds, []
-    for world in worlds:
-        ours, theirs = (_parts(one, world, scene) for one in (item, other))
-        found.append(tuple(one for one in joint.nearest(scene.matrix, ours, theirs, world) if one.clash))
-    return found[0] if found and all(found) else ()
-
-
-def _parts(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:
-    """The builds that a request may get somewhere; where nothing tells its version, what bounds it."""
-    found = parts_of(item.request, item.build, scene.matrix)
-    if not found:
-        named = _NAMED.search(item.request.name)
-        bare = builds.without_rows(item.request.name, item.version, item.spec)
-        return (replace(bare, vendor="nvidia", kind="cuda", number=named[1]) if named else bare,)
-    if item.build:
-        return found
-    local = item.version.partition("+")[2]
-    found = releases.parts(scene.matrix, releases.Release(item.request.name, item.version), world)
-    listed = not local or any(part.build.local == local for part in found)
-    # of a variant that no row lists the release's requirements are known, and its runtime is not
-    return found if listed else tuple(replace(part, kind="", number="", vendor="") for part in found)
 
 
 def _unbound(item: Taken, scene: Scene) -> bool:
@@ -144,22 +105,12 @@ def recompiled(scene: Scene) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _alternatives(item: Taken, other: Taken) -> bool:
-    """Whether two requests stand in different arms of one ``if``, or in one arm and outside.
-
-    An extra of a project is installed together with what the project itself asks for.
-    """
-    one, two = item.step.branch, other.step.branch
-    outside = not one or not two
-    return one != two and not (outside and (one or two).startswith("+"))
-
-
 def _mismatches(item: Taken, other: Taken, scene: Scene) -> Iterator[Finding]:
     """Two packages of which the first names the other: what it requires, then their runtimes and third packages."""
-    found = _disputes(item, other, scene)
+    found = disputes(item, other, scene)
     asked = [one for one in found if one.objection.name == one.right.package and one.objection.asked[0][0] is one.left]
     if asked:  # variants of other releases are for other runtimes, too: no fault of its own
-        yield _mismatch(item, other, asked[0], _cited(found, scene), scene)
+        yield _mismatch(item, other, asked[0], cited(found, scene), scene)
         found = tuple(one for one in found if one.objection.kind == "runtime" and not _are_twins(one, scene))
     yield from _apart(item, other, found, scene)
 
@@ -171,11 +122,6 @@ def _has_other_line(item: Taken, scene: Scene) -> bool:
     return bool(mine) and any(other and not together((mine, other), scene.worlds) for other in others)
 
 
-def _cited(found: Iterable[Dispute], scene: Scene) -> tuple[str, ...]:
-    """The rows that disputes rest on."""
-    return tuple(dict.fromkeys(scene.matrix.cite(row) for one in found if one.clash for row in one.clash.rows))
-
-
 def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, ...], scene: Scene) -> Finding:
     """Two packages of which one needs another release of the other.
 
@@ -185,7 +131,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
     moved = nearest.beside(item, other, scene) if both and item.request.exact and not (item.by or other.by) else ""
-    separate = not _solved_together(item, other, scene)
+    separate = not solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
     then = "comes" if other.by else "is asked for"
@@ -193,28 +139,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     detail = f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}."
     level: Severity = "error" if (both or compiled or not separate) and not _has_other_line(item, scene) else "warning"
     fix = f"Ask for {moved}." if moved else f"Pin {other.request.name}{spec}."
-    return _between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
-
-
-def _between(
-    code: str,
-    item: Taken,
-    other: Taken,
-    scene: Scene,
-    detail: str,
-    dispute: Dispute,
-    *,
-    severity: Severity,
-    sources: tuple[str, ...],
-    fix: str = "",
-) -> Finding:
-    """A finding about two requests, at the later one; it is certain where one run of an installer has to give both."""
-    sure = isinstance(dispute.verdict, Clash) and _solved_together(item, other, scene)
-    told = ((each.by or each.request.text, f"{scene.ask.file}:{each.request.line}") for each in (item, other))
-    return finding(
-        code, scene, max(item.request.line, other.request.line), detail, severity=severity, fix=fix, sources=sources,
-        evidence=tuple(Evidence("requirement", *each) for each in told), confidence="certain" if sure else "likely",
-    )  # fmt: skip
+    return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 
 def _named(item: Taken) -> str:
@@ -233,12 +158,12 @@ def silently(scene: Scene) -> Iterator[Finding]:
         asker = next((one for one in scene.taken if one.request.text == new.by), None)
         if asker is None or package.kind != "framework" or not old.request.exact or new.request.line in told:
             continue
-        if found := _disputes(asker, old, scene):
+        if found := disputes(asker, old, scene):
             asks = f"{new.by} requires {new.request.name}{new.spec}"
             detail = f"{asks}, and {old.text} is there: pip puts another in its place."
             yield finding(
                 "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
-                fix=f"Pin {new.request.name}{new.spec}.", sources=_cited(found, scene),
+                fix=f"Pin {new.request.name}{new.spec}.", sources=cited(found, scene),
             )  # fmt: skip
 
 
@@ -255,7 +180,7 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
         found = _OF_TORCH.search(item.request.exact)
         wanted = (found[1] or f"{found[2]}.{found[3]}") if found else ""
         for torch in torches if wanted else ():
-            apart = _alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
+            apart = alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
             if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
                 continue
             if isinstance(joint.loads(wanted, torch.version), Clash):
@@ -273,9 +198,9 @@ def beside(scene: Scene) -> Iterator[Finding]:
     for item, other in combinations(items, 2):
         tied = other.request.name in named[id(item)] or item.request.name in named[id(other)]
         markers = (item.request.marker, other.request.marker)
-        if tied or _alternatives(item, other) or not alike(item.step, other.step) or _go_back(item, other, scene):
+        if tied or alternatives(item, other) or not alike(item.step, other.step) or _go_back(item, other, scene):
             continue
-        if together(markers, scene.worlds) and (found := _disputes(item, other, scene)):
+        if together(markers, scene.worlds) and (found := disputes(item, other, scene)):
             majors = " ".join(sorted(f"{part.kind}{part.number.partition('.')[0]}" for part in found[0].both))
             if found[0].objection.kind != "runtime" or majors not in told:
                 told.add(majors)
@@ -287,7 +212,7 @@ def _go_back(item: Taken, other: Taken, scene: Scene) -> bool:
     packages = [scene.matrix.package(one.request.name) for one in (item, other)]
     follows = {package.follows if package else "" for package in packages}
     open_ = not any(one.request.exact or one.settled for one in (item, other))
-    return open_ and len(follows) == 1 and follows != {""} and _solved_together(item, other, scene)
+    return open_ and len(follows) == 1 and follows != {""} and solved_together(item, other, scene)
 
 
 def _side_by_side(scene: Scene) -> list[Taken]:
@@ -298,7 +223,7 @@ def _side_by_side(scene: Scene) -> list[Taken]:
         if not item.base
         and not item.step.branch
         and together((item.request.marker,), scene.worlds)
-        and (item.build or _NAMED.search(item.request.name))
+        and (item.build or NAMED.search(item.request.name))
     }
     return sorted(found.values(), key=lambda item: not _is_framework(item, scene))
 
@@ -317,15 +242,15 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
         third = found[0].objection.name
         if any(one.request.name == third and one.request.exact for one in (item, other, *scene.env)):
             return  # it is judged against each of the two, or is one of them: see pairs
-        level: Severity = "error" if _solved_together(item, other, scene) else "warning"
-        detail, cited = f"{found[0].clash.why if found[0].clash else ''}.", _cited(found, scene)
+        level: Severity = "error" if solved_together(item, other, scene) else "warning"
+        detail, sources = f"{found[0].clash.why if found[0].clash else ''}.", cited(found, scene)
         code = "frameworks-conflict"
-        yield _between(code, item, other, scene, detail, found[0], severity=level, sources=cited)
+        yield between(code, item, other, scene, detail, found[0], severity=level, sources=sources)
 
 
 def _is_chosen(item: Taken) -> bool:
     """Whether it is known which build a request gets: the installer's choice, a local tag, or the package's name."""
-    return bool(item.build or "+" in item.request.exact or _NAMED.search(item.request.name))
+    return bool(item.build or "+" in item.request.exact or NAMED.search(item.request.name))
 
 
 def _loose(*items: Taken) -> bool:
@@ -344,7 +269,7 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         key=lambda each: (each[1].kind, versions.release(each[1].number or "0")),
     )
     kinds = sorted({part.kind for _, part in parts})
-    place, sources = max(item.request.line, other.request.line), _cited([dispute], scene)
+    place, sources = max(item.request.line, other.request.line), cited([dispute], scene)
     why = dispute.clash.why if dispute.clash else ""
     if _are_twins(dispute, scene):
         level: Severity = "warning" if "rocm" in kinds else "error"  # ROCm's minors were published crosswise

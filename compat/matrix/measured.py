@@ -109,12 +109,7 @@ class Measured:
 
 
 def release(name: str, version: str) -> Measured | None:
-    """A release of a distribution as it was measured; None if it was not.
-
-    Args:
-        name: distribution in normalised spelling.
-        version: release; ``1.0`` is ``1.0.0``.
-    """
+    """A release of a distribution as it was measured; None if it was not."""
     known = releases(name)
     spelled = version if version in known else next((one for one in known if versions.same_release(one, version)), "")
     return Measured(name, spelled, known[spelled]) if spelled else None

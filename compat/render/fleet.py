@@ -26,15 +26,7 @@ _STATE: Final = {"fits": "in order", "clashes": "in error", "unknown": "not chec
 
 
 def told(found: Fleet, wishes: Sequence[str], form: str, *, stamp: Stamp, pen: Ink) -> str:
-    """A fleet in one of text, markdown, html and prometheus.
-
-    Args:
-        found: what is known of it.
-        wishes: what it was asked to run.
-        form: the format's name.
-        stamp: when that was.
-        pen: draws the text.
-    """
+    """A fleet in one of text, markdown, html and prometheus."""
     if form == "prometheus":
         return _prometheus(found, stamp)
     sections = list(_sections(found, wishes))

@@ -13,13 +13,7 @@ _STYLES: Final = {"native": "green", "ptx": "yellow", "none": "red", "unknown": 
 
 
 def text(document: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]] = (), *, pen: Ink | None = None) -> str:
-    """The inspection as a table of files with their targets, then a line per device.
-
-    Args:
-        document: the ``envcheck.inspect/1`` document.
-        verdicts: ``{"gpu", "target", "kernels", "why"}`` per device.
-        pen: how to draw.
-    """
+    """The inspection as a table of files with their targets, then a line per device."""
     pen = pen or Ink()
     rows = [(one_line(item["path"]), _targets(item)) for item in document["objects"] if _targets(item)]
     lines = table(rows, pen, head=("file", "code for")) if rows else ["No GPU code was found."]

@@ -17,12 +17,7 @@ NOWHERE: Final = Host()
 
 
 def as_report(findings: Sequence[Finding], document: Mapping[str, Any]) -> Report:
-    """The same as a report of findings: passed probes are what is fine, skipped ones were not checked.
-
-    Args:
-        findings: what the failed probes mean.
-        document: the ``envcheck.verify/1`` document.
-    """
+    """The same as a report of findings: passed probes are what is fine, skipped ones were not checked."""
     passed = tuple(f"{item['name']}{_figures(item)}" for item in document["probes"] if item["status"] == "pass")
     skipped = tuple(Unchecked(item["name"], item["why"]) for item in document["probes"] if item["status"] == "skip")
     return Report(tuple(findings), passed, skipped)

@@ -175,12 +175,7 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
 
 
 def _nearest(pinned: str, versions: Sequence[str]) -> list[str]:
-    """The releases next to where one would stand, and the newest of all.
-
-    Args:
-        pinned: a release that does not exist.
-        versions: those that do, newest first.
-    """
+    """The releases next to where one would stand, and the newest of all."""
     place = sum(meets(f">{pinned.partition('+')[0]}", version) for version in versions)
     near = versions[max(place - _SHOWN // 4, 0) : place + _SHOWN // 4]
     return list(dict.fromkeys([*near, *versions[:1]]))

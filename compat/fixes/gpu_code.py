@@ -1,0 +1,127 @@
+"""Fixes of builds without code for the GPU: a build or an image that has it, or a package compiled for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.changes import Install, Package, Toolkit, Variable
+from compat.facts import Fact, Gpu, Host
+from compat.findings import Fix
+from compat.fixes.extensions import extended
+from compat.fixes.packages import gpu_build
+from compat.fixes.subject import last_cuda
+from compat.reading.commands import image_of
+from compat.rules.stack import platform_tag
+from compat.targets import kernels_for, sm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.fixes.subject import Subject
+    from compat.matrix.rows import Capability
+
+
+def code_for_gpu(subject: Subject) -> Fix | None:
+    """A build for a GPU that the installed one has no code for; of a compiled extension, its rebuild for that GPU."""
+    return _unlisted(subject) or _unserved(subject) or _coded(subject)
+
+
+def _unserved(subject: Subject) -> Fix | None:
+    """A program that names the least compute capability that it serves."""
+    least = subject.case.signals.value("cc_least")
+    text = f"Take an older release of {subject.program}, which served GPUs below capability {least}, or the CPU."
+    return Fix(text) if least else None
+
+
+def _coded(subject: Subject) -> Fix | None:
+    """The same where it is not the compiler that refuses a target."""
+    extension = subject.compiled()
+    if subject.finding.code == "extension-arch-missing" and (fix := extended(extension, subject)):
+        return fix
+    targets = [gpu.target for gpu in subject.gpus if gpu.target.startswith("sm_")]
+    number = f"{targets[0][3:-1]}.{targets[0][-1]}" if targets and targets[0][3:].isdigit() else ""
+    listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
+    if number and listed and number not in listed:
+        return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
+    fix = None if _is_covered(targets, subject) else gpu_build(subject) or _newer_image(subject) or _for_newer(subject)
+    if fix is not None or not number:
+        return fix
+    if last := last_cuda(targets[0], subject):
+        text = f"CUDA {last} is the last with code for {targets[0]}: take a toolkit and builds of that, or the CPU."
+        return Fix(text, changes=(Toolkit(last),))
+    if extension or subject.framework_name() == "torch":
+        return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
+    return None
+
+
+def _is_covered(targets: list[str], subject: Subject) -> bool:
+    """Whether the torch in use serves the card, by its code or that of every build for its CUDA: another fails."""
+    item, families = subject.framework(), subject.matrix.families
+    if item is None or item.name != "torch" or not targets or subject.finding.confidence != "possible":
+        return False
+    places = {platform_tag(subject.host) or "linux_x86_64", "win_amd64"}
+    same = [row for row in subject.matrix.builds("torch") if row.runtime == item.runtime]
+    rows = [row.kernels for row in same if places & set(row.platforms)]
+    codes = [item.kernels] if item.kernels else rows
+    return bool(codes) and all(kernels_for(targets[0], code, families) != "none" for code in codes)
+
+
+def _for_newer(subject: Subject) -> Fix | None:
+    """A build for the GPUs that came after the installed one, where no facts name the GPU that it has no code for."""
+    item, matrix, name = subject.framework(), subject.matrix, subject.framework_name()
+    if subject.gpus or subject.by_amd or subject.finding.code != "arch-too-new-for-build" or not name:
+        return None
+    kernels = (item.kernels or (item.row.kernels if item.row else ())) if item else ()
+    published = sorted({one for row in matrix.builds(name) for one in row.kernels})
+    last = [row for row in matrix.table("capabilities") if not row.integrated and f"sm_{_code(row)}" in published][-1:]
+    cards = [row for row in matrix.table("capabilities") if last and row.architecture == last[0].architecture]
+    targets = [f"sm_{_code(row)}" for row in cards if not row.integrated]
+    newer = [one for one in targets if not kernels or kernels_for(one, kernels, matrix.families) == "none"]
+    gpus = Fact(tuple(Gpu(target=one, vendor="nvidia") for one in newer), "machine")
+    host = Host({**subject.host.readings, "gpus": gpus})
+    return gpu_build(replace(subject, case=replace(subject.case, host=host, derived={}))) if newer else None
+
+
+def _code(row: Capability) -> str:
+    return row.cc.replace(".", "")
+
+
+def _newer_image(subject: Subject) -> Fix | None:
+    """Another image, where a container runs what has no code for the GPU and nothing tells its packages."""
+    image = subject.host.image or image_of(subject.case.commands)
+    if not image or subject.finding.code != "arch-too-new-for-build":
+        return None
+    return Fix(f"Take a newer image than {image}, whose builds have no code for this GPU.")
+
+
+def _unlisted(subject: Subject) -> Fix | None:
+    """A target that the compiler no longer knows: what is compiled need not be for it."""
+    heard = subject.case.signals.get("nvcc-unsupported-arch")
+    asked = heard.values.get("arch", "") if heard else ""
+    device = sm(asked.replace("compute_", "sm_"))
+    if device is None or not asked.startswith("compute_"):
+        return None
+    first = subject.matrix.table("capabilities")[0]
+    if versions.release(device.capability) < versions.release(first.cc):
+        return Fix(f"Take {asked} out of the list of targets: current toolkits do not have it.")
+    last = last_cuda(asked.replace("compute_", "sm_"), subject)
+    text = f"Take {asked} out of the list of targets, or compile with CUDA {last}, the last that has it."
+    return Fix(text) if last else None
+
+
+def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") -> Fix:
+    """A package compiled again with the GPU's number in the list; by a command where its ``name`` is known."""
+    text = f"Compile {what} again for {target}{why}."
+    if not name:
+        return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
+    again = Install(packages=(Package(name=name),), again=True, compile=True)
+    return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), again))
+
+
+FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    "arch-too-new-for-build": code_for_gpu,
+    "arch-too-old-for-build": code_for_gpu,
+    "extension-arch-missing": code_for_gpu,
+}

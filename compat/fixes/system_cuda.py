@@ -1,0 +1,115 @@
+"""Fixes of builds that take CUDA and cuDNN from the system: a release for what is there, or what is wanted of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import compat.fixes.boards as boards
+import compat.joints.libraries as joint
+from compat import versions
+from compat.changes import Install, Package, Toolkit
+from compat.findings import Fix
+from compat.fixes.subject import series
+from compat.joints.verdict import Clash
+from compat.rules.knowledge import is_version
+from compat.rules.stack import plain
+from compat.targets import kernels_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.fixes.subject import Subject
+    from compat.matrix.rows import Build
+
+
+def on_windows(subject: Subject) -> bool:
+    """Whether the machine runs Windows, by its facts, by its loader's words or by the library that it misses."""
+    if subject.case.signals.value("dll_module") or subject.case.signals.value("dll_package"):
+        return True
+    return subject.host.platform == "windows" or any(name.endswith(".dll") for name in subject.missing)
+
+
+def for_system(subject: Subject) -> Fix | None:
+    """A build that takes CUDA and cuDNN from the system: a release for what is there, or what it was built for."""
+    taken = taker(subject)
+    if taken is None:
+        return None
+    name, row = taken
+    there = {"cuda": subject.host.cuda_toolkit, "cudnn": subject.host.cudnn}
+    have = {name: text if text and is_version(text) else "" for name, text in there.items()}
+    if not _is_other(row, have, subject):
+        return None
+    if better := _release_for(name, row, have, subject):
+        item = Package(
+            name=better.install_name, version=better.full_version, runtime=better.runtime, settles=subject.missing
+        )
+        index, links = subject.matrix.index_url(better), subject.matrix.is_page(better)
+        lacks = not have["cudnn"] and any("cudnn" in one for one in subject.missing)
+        first = f"cuDNN {series(better.cudnn)} and " if lacks and better.cudnn else ""
+        made = f"built for CUDA {series(have['cuda'] or better.runtime)}"
+        made += f" and cuDNN {series(have['cudnn'])}" if have["cudnn"] else ""
+        text = f"Install {first}{better.install_name} {better.version}, {made}."
+        return Fix(text, changes=(Install(packages=(item,), index=index, links=links),))
+    return wanted(name, row, subject)
+
+
+def _asked(row: Build) -> dict[str, str]:
+    """The CUDA and cuDNN that a build takes from the system."""
+    parts = (re.fullmatch(r"([a-z]+)([\d.]+)", part) for part in row.system)
+    return {"cuda": row.runtime.removeprefix("cuda"), "cudnn": row.cudnn, **{one[1]: one[2] for one in parts if one}}
+
+
+def wanted(name: str, row: Build, subject: Subject) -> Fix:
+    """What a build takes from the system, to be installed, and where the loader looks for it."""
+    wanted = _asked(row)
+    told = f"CUDA {wanted['cuda']}" + (f" and cuDNN {series(wanted['cudnn'])}" if wanted.get("cudnn") else "")
+    first = "put it first on PATH" if on_windows(subject) else "put its lib64 on the loader's path"
+    return Fix(
+        f"Install {told}, which {name} {row.version} was built for, and {first}.", changes=(Toolkit(wanted["cuda"]),)
+    )
+
+
+def taker(subject: Subject) -> tuple[str, Build] | None:
+    """The installed package that takes its CUDA from the system, with its row."""
+    alike = {"onnxruntime": "onnxruntime-gpu", "tensorflow-cpu": "tensorflow"}
+    for there, version in subject.packages.items():
+        package = subject.matrix.package(alike.get(there, there))
+        rows = subject.matrix.builds_of(package.name, plain(version)) if package else ()
+        build = (subject.host.builds or {}).get(there)
+        ours = {build.runtime} if build and build.runtime else {row.runtime for row in rows if "cuda" in row.runtime}
+        rows = tuple(
+            row for row in rows if row.runtime in ours and row.cuda_from == "system" and not _of_board(row, subject)
+        )
+        if package and rows:
+            return package.name, rows[0]
+    return None
+
+
+def _of_board(row: Build, subject: Subject) -> bool:
+    """Whether a build is for a Jetson, which this machine is not."""
+    return (
+        not boards.is_one(subject) and bool(row.kernels) and subject.matrix.families.integrated.issuperset(row.kernels)
+    )
+
+
+def _is_other(row: Build, have: Mapping[str, str], subject: Subject) -> bool:
+    """Whether another CUDA or cuDNN is there than a build takes from the system, as their joint says."""
+    judged = joint.cuda(subject.matrix, row, have["cuda"]), joint.cudnn(row, have["cudnn"])
+    return any(isinstance(one, Clash) for one in judged)
+
+
+def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subject) -> Build | None:
+    """The nearest later release of a package that was built for the CUDA and cuDNN that are installed."""
+    machine = subject.host.python or ""
+    for other in subject.matrix.builds(name):
+        if other.yanked or not other.runtime.startswith("cuda") or not is_version(other.version):
+            continue
+        later = versions.release(other.version) > versions.release(row.version)
+        if any(kernels_for(gpu.target, other.kernels, subject.matrix.families) == "none" for gpu in subject.gpus):
+            continue
+        suits = not _is_other(other, have, subject) and bool(other.cudnn or not have["cudnn"])
+        python = not is_version(machine) or not other.python or versions.minor(machine) in other.python
+        if later and suits and python and (other.cuda_from == "system" or not have["cuda"]):
+            return other
+    return None
