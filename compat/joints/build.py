@@ -201,15 +201,24 @@ def from_system(builds: Iterable[Build]) -> tuple[str, ...]:
     return tuple(sorted(item for item in items if not any(other.startswith(f"{item}.") for other in items)))
 
 
+def is_tagged(build: Build, *, kind: bool = False) -> bool:
+    """Whether a build's local tag names its runtime: ``cu118`` does, ``cuda11.cudnn805`` its kind and major alone."""
+    name, number = split_runtime(build.runtime)
+    short, number = name.replace("cuda", "cu"), number.partition(".")[0] if kind else number
+    said = {f"{name}{number}", f"{short}{number}", f"{short}{number.replace('.', '')}"}
+    return bool(build.runtime) and any(one in build.local for one in said)
+
+
 @lru_cache(maxsize=16384)
 def is_unseen(matrix: Matrix, build: Build, *fields: str) -> bool:
     """Whether nobody saw what some fields of a build say: neither of it nor, the same, of another build of its release.
 
     Variants of one release are made from one source, so that what one of them was seen to say of Pythons, the C
-    library or the processor is no guess for the others that say so too.
+    library or the processor is no guess for the others that say so too. A local tag may say the runtime.
     """
-    if not is_inferred(build, *fields):
+    asked = tuple(one for one in fields if one != "runtime" or not is_tagged(build))
+    if not asked or not is_inferred(build, *asked):
         return False
     seen = (one for one in matrix.builds(build.package) if one.version == build.version)
-    seen = (one for one in seen if not is_inferred(one, *fields))
+    seen = (one for one in seen if not is_inferred(one, *asked))
     return not any(all(getattr(one, name) == getattr(build, name) for name in fields) for one in seen)

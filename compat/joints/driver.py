@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints.build import is_unseen, split_runtime
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict
 from compat.lazy import dataclass
 from compat.matrix import drivers
@@ -18,7 +19,7 @@ from compat.matrix import drivers
 if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.drivers import Platform
-    from compat.matrix.rows import Capability, CudaRelease
+    from compat.matrix.rows import Build, Capability, CudaRelease
 
 # How a driver runs a CUDA release that is newer than itself.
 MINOR: Final = Fits("by minor-version compatibility")
@@ -99,6 +100,15 @@ def verdict(matrix: Matrix, cuda: str, driver: str, windows: bool = False, own: 
     if not wanted:
         return Unknown(f"no driver floor of CUDA {least.row.cuda} is known", rows)
     return Clash(f"driver {driver} is too old for CUDA {cuda}, which needs {wanted} or later", rows, f">={wanted}")
+
+
+def of_build(matrix: Matrix, build: Build, driver: str, windows: bool = False) -> Verdict:
+    """Whether an NVIDIA driver runs a build: by the CUDA that it was made with, as far as seen, and its own floor."""
+    kind, number = split_runtime(build.runtime)
+    found = verdict(matrix, number, driver, windows, build.driver) if kind == "cuda" else FITS
+    own = isinstance(found, Clash) and found.wants == f">={build.driver}"
+    guessed = is_unseen(matrix, build, "driver" if own else "runtime")
+    return Unknown(found.why, found.rows, found) if guessed and isinstance(found, Clash) else found
 
 
 def by_cuda(matrix: Matrix, cuda: str, reported: str) -> Verdict:

@@ -236,7 +236,11 @@ def is_proven(matrix: Matrix, objection: Objection, left: Part, right: Part) -> 
     if objection.asked:
         return all(_is_stated(matrix, part, line) for part, line in objection.asked)
     field = _FIELD.get(objection.kind, objection.kind)
-    return not any(builds.is_unseen(matrix, part.build, field) for part in (left, right) if not part.build.local)
+    if field == "system" and objection.name == left.kind:
+        field = "runtime"  # the CUDA that is taken from the system is that which a build was made with
+    far = field == "runtime" and apart(left.runtime, right.runtime) > 0
+    named = (part for part in (left, right) if not (far and builds.is_tagged(part.build, kind=True)))
+    return not any(builds.is_unseen(matrix, part.build, field) for part in named)
 
 
 def _is_stated(matrix: Matrix, part: Part, line: Line) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.joints import libc, platform, processor, python
-from compat.joints.verdict import Clash, is_inferred
+from compat.joints import driver, libc, packages, platform, processor, python
+from compat.joints.build import is_unseen, part, without_rows
+from compat.joints.verdict import Clash, all_of, is_inferred
+from compat.versions import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,13 +17,23 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Build
 
+
+def _beside_another(matrix: Matrix, build: Build) -> Verdict:
+    """A build with one of another package, for a runtime that no other is of."""
+    other = part(matrix, replace(without_rows("other", "1.0").build, runtime="none1.0"), "other")
+    found = packages.disputes(matrix, part(matrix, build, build.package), other, Environment("", ""))
+    return all_of(one.verdict for one in found if one.objection.kind == "runtime")
+
+
 # The field that decides in a joint -> its verdict on a machine that has nothing of what a build may ask for.
-ASKED: Final[tuple[tuple[str, Callable[[Build], Verdict]], ...]] = (
-    ("python", lambda build: python.verdict(build, "1.0")),
-    ("platforms", lambda build: platform.verdict(build, "nowhere")),
-    ("glibc", lambda build: libc.verdict(build, "1.0")),
-    ("platforms", lambda build: libc.verdict(build, "", is_musl=True)),
-    ("cpu", lambda build: processor.verdict(build, frozenset())),
+ASKED: Final[tuple[tuple[str, Callable[[Matrix, Build], Verdict]], ...]] = (
+    ("python", lambda _, build: python.verdict(build, "1.0")),
+    ("platforms", lambda _, build: platform.verdict(build, "nowhere")),
+    ("glibc", lambda _, build: libc.verdict(build, "1.0")),
+    ("platforms", lambda _, build: libc.verdict(build, "", is_musl=True)),
+    ("cpu", lambda _, build: processor.verdict(build, frozenset())),
+    ("runtime", lambda matrix, build: driver.of_build(matrix, build, "1.0")),
+    ("runtime", _beside_another),
 )
 
 
@@ -29,5 +42,6 @@ def breaches(matrix: Matrix) -> Iterator[tuple[Build, str]]:
     for name in matrix.packages:
         for build in matrix.builds(name):
             for field, verdict in ASKED:
-                if is_inferred(build, field) and isinstance(verdict(build), Clash):
+                weak = is_unseen(matrix, build, field) if field == "runtime" else is_inferred(build, field)
+                if weak and isinstance(verdict(matrix, build), Clash):
                     yield build, field

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.joints import driver, kernels, libc, processor
-from compat.joints.build import is_unseen, split_runtime
+from compat.joints.build import is_tagged, is_unseen, split_runtime
 from compat.joints.driver import amdgpu_floor
 from compat.joints.python import in_order
 from compat.joints.verdict import FITS, Unknown, clash_of, is_inferred
@@ -137,7 +137,7 @@ def _driver(clash: Clash) -> Iterator[Member]:
     how = "by its own floor" if lowest in {floor.exact, one.option.build.driver} else "by minor-version compatibility"
     name = f"{one.option.package} {one.option.full} on CUDA {one.option.number}"
     told = f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}"
-    guessed = [build for build in clash.rows if not build.local]  # a local tag names the runtime
+    guessed = [build for build in clash.rows if not is_tagged(build, kind=bool(floor.family))]
     yield clash.row(told, floor.row, by="runtime" if guessed else "", of=guessed)
 
 
@@ -195,7 +195,8 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
     if device.vendor not in vendors:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
         builds = [one.option.build for one in clash.named]
-        yield clash.row(text, builds[0], by="runtime", of=builds)
+        guessed = [build for build in builds if not is_tagged(build, kind=True)]
+        yield clash.row(text, builds[0], by="runtime" if guessed else "", of=guessed)
         package = matrix.packages[clash.variable.package]
         for told in (one for one in package.elsewhere if one.startswith(f"{device.vendor}: ")):
             elsewhere = f"{package.title} for {device.vendor} GPUs is published elsewhere, and not planned here"

@@ -15,7 +15,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.joints.build import is_unseen
+from compat.joints.build import is_tagged, is_unseen
 from compat.joints.packages import apart, is_proven
 from compat.joints.packages import told as sentence
 from compat.joints.platform import is_at
@@ -54,7 +54,11 @@ def _conflict(search: Search, bits: int) -> Conflict:
         (soft for soft in search.target.softs if soft.bit & bits), key=lambda soft: (_KINDS[soft.kind], soft.bit)
     )
     rows = _reasons(search, softs, bits)
-    concerned = [one for one in search.variables if one.bits & bits or not one.bits]  # another wish has no part in it
+    named = {one.package for one in search.variables if one.bits & bits}
+    # another wish has no part in it, but for a framework that a package of the core brings
+    concerned = [
+        one for one in search.variables if one.bits & bits or not one.bits or named.intersection(one.followers)
+    ]
     if not any(row.likely for row in rows) and _is_open(search, softs, concerned, _place_of(search, (), bits)):
         rows = [
             *rows[:-1],
@@ -200,7 +204,9 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
         else:
             reason = f"why no image carries {name} is not known"
         weak = any(
-            other.option.build.how == "inferred" for name in search.variables for other in search.domain(name, place)
+            other.option.build.how == "inferred" or other.option.build.inferred
+            for name in search.variables
+            for other in search.domain(name, place)
         )
         return Member("matrix", f"{reason}; this is only inferred" if weak else reason, matrix.cite(one.build), weak)
     held = " and ".join(one.build.system)
@@ -326,7 +332,7 @@ def _is_out(search: Search, weighed: Weighed, facts: list[Soft], wishes: int) ->
     ways = [way & core for way in weighed.violations]
     seen = sum(soft.bit for soft in facts if _is_seen(search, weighed, soft))
     if not all(ways):
-        return not any(is_unseen(search.known.matrix, build, name) for name in ("python", "glibc", "system"))
+        return not any(is_unseen(search.known.matrix, build, name) for name in ("python", "glibc", "system", "runtime"))
     return all(way & (wishes | seen) for way in ways)
 
 
@@ -337,7 +343,7 @@ def _is_seen(search: Search, weighed: Weighed, soft: Soft) -> bool:
     device = next((one for one in search.target.devices if one.bit == soft.bit), None)
     if device and weighed.option.vendor != device.vendor:
         return True
-    if _FIELDS.get(subject, ())[:1] == ("runtime",) and build.local:
+    if subject in {"driver", "no-gpu"} and is_tagged(build, kind=True):
         return True
     fields = _FIELDS.get(subject, ())
     # other runtimes of a release carry other code and need other drivers

@@ -153,7 +153,7 @@ def test_no_build_of_the_matrix_breaks_the_law_that_its_check_asks():
 
 def test_the_law_sees_a_joint_that_proves_by_a_guess(monkeypatch):
     guess = replace(next(one for one in MATRIX.builds("torch") if one.how == "inferred"), python=("3.11",))
-    monkeypatch.setattr(sureness, "ASKED", (("python", lambda build: Clash("no", (build,))),))
+    monkeypatch.setattr(sureness, "ASKED", (("python", lambda _, build: Clash("no", (build,))),))
     assert guess.version in {build.version for build, _ in sureness.breaches(MATRIX)}
 
 

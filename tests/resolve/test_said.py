@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from copy import deepcopy
 from itertools import product
 from typing import TYPE_CHECKING
@@ -102,10 +103,14 @@ def as_kind_as_may_be(question: Question) -> Question:
     """The question with every row that is only inferred as one that fits as much as it can, and is seen to.
 
     What a build of the same release was seen to say of Pythons, C library, processor or packages stays: that is no guess.
+    Where only the runtime is one, it may be any that the local tag leaves.
     """
     better = deepcopy(question)
     for rows in (rows for table, rows in better.tables.items() if table.startswith("builds.")):
         seen = [dict(row) for row in rows if row["how"] != "inferred"]
+        for row in [row for row in rows if row.get("inferred") == "runtime"]:
+            row["inferred"] = ""
+            rows += [as_of(row, cuda) for cuda in CUDAS if cuda.startswith(row["local"].partition(".")[0])]
         for row in (row for row in rows if row["how"] == "inferred"):
             kind = {"cuda": "sm_", "rocm": "gfx"}.get(row["runtime"].rstrip(".0123456789"))
             own = " ".join(sorted({one for one in DEVICES if kind and one.startswith(kind)}))
@@ -120,10 +125,29 @@ def as_kind_as_may_be(question: Question) -> Question:
     return better
 
 
-@settings(max_examples=200, deadline=None)
+CUDAS = ("cuda10.2", "cuda11.0", "cuda11.8", "cuda12.1")
+
+
+def tagged(question: Question, seed: int) -> Question:
+    """The question with CUDA builds whose minor is only inferred: their local tag says the major, or nothing."""
+    rng = random.Random(seed)
+    for rows in (rows for table, rows in question.tables.items() if table.startswith("builds.")):
+        for row in rows:
+            if row["runtime"] in CUDAS and row["how"] == "documented" and not row.get("variant"):
+                major = row["runtime"].partition(".")[0]
+                row.update(inferred="runtime", local=rng.choice((f"{major}.cudnn8", "cuda")))
+    return question
+
+
+def as_of(row: dict, cuda: str) -> dict:
+    """A build as it would be, had it been made with another CUDA."""
+    return {**row, "runtime": cuda, "system": row.get("system", "").replace(row["runtime"], cuda)}
+
+
+@settings(max_examples=1500, deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_proven_refusal_stays_one_whatever_is_true_of_the_rows_that_nobody_saw(seed: int) -> None:
-    question = random_question(seed)
+    question = tagged(random_question(seed), seed)
     try:
         answer = resolve(question.requirements, question.host(), question.matrix())
     except InputError:
@@ -144,4 +168,14 @@ def test_a_clash_over_kernels_that_nobody_knows_is_called_likely() -> None:
 def test_pythons_that_nobody_saw_prove_nothing_where_all_builds_are_for_other_gpus() -> None:
     (reply,) = ask("envcheck resolve jaxlib==0.4.1 --gpu MI250X --python 3.13")
     assert reply.answer.status == "conflict"
-    assert all(one.likely for one in reply.answer.conflicts)
+    by_python = [one for one in reply.answer.conflicts if any("Python" in member.text for member in one.members)]
+    assert by_python
+    assert all(one.likely for one in by_python)
+
+
+@pytest.mark.parametrize("gpu", ["sm_86", "gfx1201"])
+def test_a_cuda_minor_that_only_its_major_names_proves_no_clash_with_another_package(gpu: str) -> None:
+    (reply,) = ask(f"envcheck resolve jaxlib==0.3.2+cuda11.cudnn805 torch==2.7.1+cu118 --gpu {gpu}")
+    pair = [one for one in reply.answer.conflicts if [member.kind for member in one.members][:2] == ["wish"] * 2]
+    assert pair
+    assert all(one.likely for one in pair)

@@ -9,8 +9,7 @@ import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat.changes import Container, Variable
 from compat.findings import Fix
-from compat.joints.build import is_unseen
-from compat.joints.verdict import FITS, Clash, Unknown
+from compat.joints.verdict import FITS, Clash
 from compat.joints.verdict import Fits as JointFits
 from compat.rules.knowledge import cite, cuda_of_driver, is_older, is_version, of_board
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
@@ -70,13 +69,7 @@ def _published(case: Case, driver: str, windows: bool) -> Outcome:
     """Any other installed package that was built for CUDA."""
 
     def judge(part: Part) -> Verdict:
-        if part.kind != "cuda":
-            return FITS
-        found = joint.verdict(case.matrix, part.number, driver, windows, part.build.driver)
-        own = f">={part.build.driver}"
-        if isinstance(found, Clash) and found.wants != own and is_unseen(case.matrix, part.build, "runtime"):
-            return Unknown(found.why, found.rows, found)
-        return found
+        return joint.of_build(case.matrix, part.build, driver, windows)
 
     return clashing(case.here, judge, case.matrix, this=f"driver {driver} is loaded", facts=("driver",))
 
