@@ -152,6 +152,8 @@ def _image(matrix: Matrix, wanted: str) -> Iterator[Table]:
     """A full reference with the condition it carries, or all tags of a repository."""
     repository = wanted.partition(":")[0]
     images = matrix.select("images", repository=repository)
+    if not images and "/" not in repository:  # ``ollama`` is what people call ``ollama/ollama``
+        images = tuple(row for row in matrix.table("images") if row.repository == f"{repository}/{repository}")
     exact = [image for image in images if wanted in image.references()]
     for image in exact:
         yield detail(matrix, wanted, image)

@@ -26,10 +26,10 @@ from compat.resolve.read_situation import situation
 from compat.resolve.request import is_beyond, read, unseen_variant
 from compat.resolve.search import Search
 from compat.resolve.situation import may_share
-from compat.versions import Environment, holds
+from compat.versions import Environment, clashes, holds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from compat.resolve.request import Wish
     from compat.resolve.search import Assignment
     from compat.resolve.situation import Situation
+
+
+# Builds of a framework that are tried for a library that is asked for alone, newest first.
+_TRIED: Final = 4
 
 
 def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str) -> Answer:
@@ -49,12 +53,14 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     order(prefer)
     known = knowledge(matrix)
     wishes = read(requirements, known)
+    if all(wish.shared and not wish.unjudged for wish in wishes):
+        return _alone(requirements, wishes, known, lambda asked: answer(asked, hosts, matrix, cpu=cpu, prefer=prefer))
     target = situation(wishes, hosts, known, cpu=cpu)
     if (counting := tuple(wish for wish in wishes if _counts(wish, target, known))) != wishes:
         if all(wish.shared and not wish.unjudged for wish in counting):
             raise InputError(f"no requirement applies on {target.place}", where="argument", expected="one that does")
         target = situation(counting, hosts, known, cpu=cpu)
-    if reasons := (*_beyond(wishes, known), *_strange(target), *target.unknowns):
+    if reasons := (*_beyond(wishes, known), *_strange(target, known), *target.unknowns):
         return Answer(status="unknown", conditions=tuple(reasons))
     search = Search(target, known, prefer)
     uncounted: tuple[str, ...] = ()
@@ -160,12 +166,51 @@ def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
     return told
 
 
-def _strange(target: Situation) -> list[str]:
-    """That nothing is known of any package that is asked for: there is no plan to make."""
+def _strange(target: Situation, known: Knowledge) -> list[str]:
+    """That nothing is known of any package that is asked for, but perhaps images: there is no plan to make."""
     if not all(wish.shared for wish, _ in target.wishes):
         return []
-    names = ", ".join(dict.fromkeys(wish.package for wish, _ in target.wishes))
-    return [f"the matrix has no rows of {names}, and nothing else is asked for"]
+    names = list(dict.fromkeys(wish.package for wish, _ in target.wishes))
+    held = [name for name in names if known.images_of(f"{name}/{name}")]
+    told = [f"{name} comes as images, {name}/{name}: `envcheck matrix show {name}` lists them" for name in held]
+    return [f"the matrix has no rows of {', '.join(names)}, and nothing else is asked for", *told]
+
+
+def _alone(
+    requirements: Sequence[str], wishes: Sequence[Wish], known: Knowledge, asked: Callable[[Sequence[str]], Answer]
+) -> Answer:
+    """The answer to a vendor's libraries without what computes with them: frameworks that bring them, a plan of one.
+
+    Raises:
+        InputError: if one is no library of a GPU's vendor.
+    """
+    libraries = {row.package for row in known.matrix.table("sonames")}
+    if any(wish.package not in libraries for wish in wishes):
+        raise InputError("no framework is asked for", where="argument", expected="a requirement such as torch==2.9.1")
+    plans = []
+    for row in (one for one in known.matrix.packages.values() if one.kind == "framework"):
+        builds = list(dict.fromkeys(_bringing(row.name, wishes, known)))[:_TRIED]
+        found = (asked((name, *requirements)).plan for name, _ in builds)
+        runtimes = {runtime for _, runtime in builds}
+        plans += [one for one in found if one and not is_open(one) and one.builds[0].runtime in runtimes][:1]
+    wanted = " and ".join(wish.text for wish in wishes)
+    if not plans:
+        why = f"no framework is asked for, and no plan of one that brings {wanted} was found"
+        return Answer(status="unknown", conditions=(why,))
+    fits = ", ".join(plan.builds[0].requirement for plan in plans)
+    why = f"no framework is asked for: ask for one that brings {wanted}, such as {fits}"
+    return Answer(status="unknown", plan=plans[0], conditions=(why, *plans[0].conditions))
+
+
+def _bringing(package: str, wishes: Sequence[Wish], known: Knowledge) -> Iterator[tuple[str, str]]:
+    """Builds that are known to require some libraries in versions that are wished: requirement and runtime of each."""
+    for option in known.options(package):
+        asked = [(line, wish) for wish in wishes for line in option.lines.get(wish.package, ())]
+        if len({wish.package for _, wish in asked}) < len(wishes) or option.build.how == "inferred":
+            continue
+        if not any(clashes(line.spec, wish.spec) for line, wish in asked):
+            extras = f"[{','.join(option.build.extras)}]" if option.build.extras else ""
+            yield f"{option.build.install_name}{extras}=={option.full}", option.runtime
 
 
 # Hosts up to which the smallest cover is found exactly; beyond, one group is filled after the other.

@@ -64,6 +64,12 @@ def without(search: Search, dropped: int) -> Ask:
     return _whole(search, wishes, [*_options(search, set(), search.target.vendors)])
 
 
+def instead(search: Search, swapped: int, text: str) -> Ask:
+    """The question with another requirement in place of the wish ``swapped``."""
+    wishes = [text if bit == swapped else wish.text for wish, bit in search.target.wishes]
+    return _whole(search, wishes, [*_options(search, set(), search.target.vendors)])
+
+
 def for_gpus(search: Search, devices: Mapping[Device, str]) -> Ask:
     """The question for some of the target's GPUs alone; a text in place of a device stands for another one."""
     wishes = [wish.text for wish, _ in search.target.wishes]

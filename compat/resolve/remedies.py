@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints.build import split_runtime
 from compat.plan import Remedy
-from compat.resolve.asks import for_cpu, for_gpus, mended, without
+from compat.resolve.asks import for_cpu, for_gpus, instead, mended, without
 from compat.resolve.knowledge import knowledge
 from compat.resolve.planning import plan_of
 from compat.resolve.read_situation import situation
@@ -82,7 +82,7 @@ def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
     unlike = {tuple(sorted(remedy.changes.items())): remedy for remedy in reversed(found)}
     kept = [remedy for remedy in found if unlike[tuple(sorted(remedy.changes.items()))] is remedy][:MOST]
     kept.sort(key=lambda remedy: "gpu" in remedy.changes)
-    return (*kept, *_cpu(search), *_with_gpu(search))
+    return (*_for_gpus(search), *kept, *_cpu(search), *_with_gpu(search))
 
 
 def solve(
@@ -316,6 +316,19 @@ def _plans(search: Search, dropped: Sequence[int]) -> tuple[Plan, ...]:
             return ()
         found.append(plan)
     return tuple(found)
+
+
+def _for_gpus(search: Search) -> Iterator[Remedy]:
+    """The package that brings the same for GPUs, where one that is asked for is its build for the CPU."""
+    for wish, bit in search.target.wishes if not search.target.cpu else ():
+        twins = [row.name for row in search.known.matrix.packages.values() if row.cpu_name == wish.package != row.name]
+        for name in twins if not wish.distribution else ():
+            asked = replace(wish, package=name, text=wish.text.replace(wish.package, name, 1))
+            plan = solve(with_wish(search.target, bit, asked), search, "proven")
+            if plan is not None:
+                changes = {wish.package: "left out", name: next(one.version for one in plan.builds if one.name == name)}
+                text = f"ask for {name}, which has the same for GPUs"
+                yield Remedy(text=text, changes=changes, asks=(instead(search, bit, asked.text),), plans=(plan,))
 
 
 def _cpu(search: Search) -> list[Remedy]:
