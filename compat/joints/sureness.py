@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints import driver, libc, packages, platform, processor, python
 from compat.joints.build import is_unseen, part, without_rows
-from compat.joints.verdict import Clash, all_of, is_inferred
+from compat.joints.verdict import FITS, Clash, all_of, is_inferred
 from compat.versions import Environment
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ ASKED: Final[tuple[tuple[str, Callable[[Matrix, Build], Verdict]], ...]] = (
     ("glibc", lambda _, build: libc.verdict(build, "1.0")),
     ("platforms", lambda _, build: libc.verdict(build, "", is_musl=True)),
     ("cpu", lambda _, build: processor.verdict(build, frozenset())),
-    ("runtime", lambda matrix, build: driver.of_build(matrix, build, "1.0")),
+    ("runtime", lambda matrix, build: driver.of_build(matrix, replace(build, driver=""), "1.0")),
+    ("driver", lambda matrix, build: driver.of_build(matrix, build, "1.0") if build.driver else FITS),
     ("runtime", _beside_another),
 )
 
@@ -42,6 +43,7 @@ def breaches(matrix: Matrix) -> Iterator[tuple[Build, str]]:
     for name in matrix.packages:
         for build in matrix.builds(name):
             for field, verdict in ASKED:
-                weak = is_unseen(matrix, build, field) if field == "runtime" else is_inferred(build, field)
+                # another build of its release may show what CUDA it was made with
+                weak = is_inferred(build, field) and (field != "runtime" or is_unseen(matrix, build, field))
                 if weak and isinstance(verdict(matrix, build), Clash):
                     yield build, field

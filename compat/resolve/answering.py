@@ -179,14 +179,7 @@ def _strange(target: Situation, known: Knowledge) -> list[str]:
 def _alone(
     requirements: Sequence[str], wishes: Sequence[Wish], known: Knowledge, asked: Callable[[Sequence[str]], Answer]
 ) -> Answer:
-    """The answer to a vendor's libraries without what computes with them: frameworks that bring them, a plan of one.
-
-    Raises:
-        InputError: if one is no library of a GPU's vendor.
-    """
-    libraries = {row.package for row in known.matrix.table("sonames")}
-    if any(wish.package not in libraries for wish in wishes):
-        raise InputError("no framework is asked for", where="argument", expected="a requirement such as torch==2.9.1")
+    """The answer to a vendor's libraries without what computes with them: frameworks that bring them, a plan of one."""
     plans = []
     for row in (one for one in known.matrix.packages.values() if one.kind == "framework"):
         builds = list(dict.fromkeys(_bringing(row.name, wishes, known)))[:_TRIED]

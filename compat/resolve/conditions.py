@@ -220,7 +220,8 @@ def _no_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     unread = [weighed for weighed in chosen if is_unread(weighed.option)]
     names = ", ".join(one.option.label for one in unread or chosen)
     if noted := [one.option for one in chosen if one.option.build.note and not unread]:
-        yield from (f"{one.label}: {one.build.note}" for one in noted)
+        told = "; ".join(f"{one.label}: {one.build.note}" for one in noted)
+        yield f"nothing in this plan has GPU code of its own; {told}"
     elif not unread:
         through = "through a framework beside it, which was not asked for, or through code compiled at run time"
         yield f"nothing in this plan has GPU code of its own: {names} uses a GPU {through}"

@@ -82,7 +82,10 @@ def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
     parsed = {text: _parse(text) for text in dict.fromkeys(requirements)}
     rows = [known.matrix.package(one.name) for one in parsed.values()]
     beside = tuple(row.name for row in rows if row is not None)
-    return tuple(dict.fromkeys(_wish(text, one, known, beside) for text, one in parsed.items()))
+    wishes = tuple(dict.fromkeys(_wish(text, one, known, beside) for text, one in parsed.items()))
+    if all(wish.shared and not wish.unjudged and wish.package not in known.libraries for wish in wishes):
+        raise InputError("no framework is asked for", where="argument", expected="a requirement such as torch==2.9.1")
+    return wishes
 
 
 def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) -> Wish:

@@ -118,3 +118,16 @@ def test_a_proven_clash_stays_proven_whatever_else_is_asked_for(other: str) -> N
     (clash,) = [one for one in told.conflicts if {"wish", "option"} == {each.kind for each in one.members} - {"matrix"}]
     assert [one.text for one in clash.members if one.kind == "wish"] == ["torch==2.4.0"]
     assert not any(one.likely for one in clash.members)
+
+
+def test_the_package_with_the_same_for_gpus_is_offered_first() -> None:
+    told = answer("onnxruntime==1.20.0 --gpu sm_89")
+    assert told.fixes[0].changes == {"onnxruntime": "left out", "onnxruntime-gpu": "1.20.0"}
+    assert told.fixes[0].asks[0].requirements == ("onnxruntime-gpu==1.20.0",)
+    assert not any("onnxruntime-gpu" in fix.changes for fix in answer("onnxruntime==1.20.0 --gpu MI300X").fixes)
+
+
+def test_a_wheel_that_reaches_a_gpu_without_gpu_code_is_told_how() -> None:
+    told = answer("lightgbm==4.7.0 --gpu sm_89").conditions
+    assert any("GPU code" in one and "OpenCL" in one for one in told)
+    assert not any("through a framework beside it" in one for one in told)

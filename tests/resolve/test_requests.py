@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from review import ask
 from worlds import Question, Rows, build, common_tables, package
 
 from compat.errors import InputError
@@ -258,3 +259,27 @@ def test_a_guess_about_a_field_that_decides_is_told_beside_the_plan() -> None:
     assert answer.plan is not None
     assert answer.plan.builds[0].version == "2.2.0"
     assert told in answer.conditions
+
+
+@pytest.mark.parametrize(
+    ("asked", "series"), [("nvidia-cudnn-cu12==9.1.0.70", "2.6"), ("nvidia-nccl-cu12==2.20.5", "2.4")]
+)
+def test_a_library_alone_is_answered_by_a_framework_that_requires_that_version(asked: str, series: str) -> None:
+    (reply,) = ask(f"envcheck resolve {asked} --gpu sm_89")
+    told, plan = reply.answer, reply.answer.plan
+    assert told.status == "unknown"
+    assert "no framework is asked for: ask for one that brings" in told.conditions[0]
+    assert f"torch=={series}" in told.conditions[0]
+    assert plan is not None
+    assert plan.builds[0].version.startswith(series)
+
+
+def test_a_library_that_no_framework_brings_to_a_gpu_is_said_to_have_none() -> None:
+    (reply,) = ask("envcheck resolve nvidia-cudnn-cu12 --gpu MI300X")
+    assert (reply.answer.status, reply.answer.plan) == ("unknown", None)
+    assert "no plan of one that brings nvidia-cudnn-cu12" in reply.answer.conditions[0]
+
+
+def test_what_comes_as_images_alone_is_told_so() -> None:
+    (reply,) = ask("envcheck resolve ollama --gpu sm_89")
+    assert "ollama comes as images, ollama/ollama: `envcheck matrix show ollama` lists them" in reply.answer.conditions
