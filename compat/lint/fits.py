@@ -130,7 +130,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     spec = dispute.objection.left
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
-    moved = nearest.beside(item, other, scene) if both and item.request.exact and not (item.by or other.by) else ""
+    moved = nearest.instead(item, other, scene) if both and item.request.exact and not (item.by or other.by) else ""
     separate = not solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
@@ -138,7 +138,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
     detail = f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}."
     level: Severity = "error" if (both or compiled or not separate) and not _has_other_line(item, scene) else "warning"
-    fix = f"Ask for {moved}." if moved else f"Pin {other.request.name}{spec}."
+    fix = moved or f"Pin {other.request.name}{spec}."
     return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 

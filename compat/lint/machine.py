@@ -139,21 +139,9 @@ def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
         kernels = tuple(target for target in build.kernels if target != "-") if is_seen else ()
         stated["builds"] = Fact({name: Build(runtime=build.runtime, kernels=kernels)}, source)
     for one in _by_the_doctor(machine, stated, place, scene):
-        told = _nearest(f"{name}=={version}", machine, scene) if one.code in _MOVED else ""
+        told = nearest.together(f"{name}=={version}", machine, scene) if one.code in _MOVED else ""
         other = " Or upgrade the NVIDIA driver." if told and one.code.startswith("driver-") else ""
         yield replace(one, fix=Fix(told + other)) if told else one
-
-
-def _nearest(wish: str, machine: Host, scene: Scene) -> str:
-    """The release for the machine that the resolver finds nearest, beside the file's other pins; empty if none."""
-    known = [item.request for item in scene.env if not item.base and scene.matrix.package(item.request.name)]
-    pins = [f"{one.name}=={one.exact}" for one in known if one.exact]
-    others = tuple(one for one in pins if one.partition("==")[0] != wish.partition("==")[0])
-    plan = nearest.plan(wish, others, machine, scene)
-    new = [one for one in plan.builds if one.asked and one.requirement not in {wish, *others}] if plan else []
-    code = ", through PTX" if plan and any(gpu.kernels == "ptx" for gpu in plan.gpus) else ""
-    names = " and ".join(one.requirement for one in new)
-    return f"Ask for {names} ({plan.runtime}{code})." if plan and new else ""
 
 
 def _base(machine: Host, scene: Scene) -> Iterator[Finding]:

@@ -46,6 +46,31 @@ def plan(wish: str, beside: tuple[str, ...], machine: Host, scene: Scene) -> Pla
     return nearest(wish, beside, machine, scene.matrix)
 
 
+def together(wish: str, machine: Host, scene: Scene) -> str:
+    """The releases for a machine that the resolver finds nearest to a pin and the file's others; empty if none."""
+    known = [item.request for item in scene.env if not item.base and scene.matrix.package(item.request.name)]
+    pins = [f"{one.name}=={one.exact}" for one in known if one.exact]
+    others = tuple(one for one in pins if one.partition("==")[0] != wish.partition("==")[0])
+    found = plan(wish, others, machine, scene)
+    new = [one for one in found.builds if one.asked and one.requirement not in {wish, *others}] if found else []
+    code = ", through PTX" if found and any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
+    names = " and ".join(one.requirement for one in new)
+    return f"Ask for {names} ({found.runtime}{code})." if found and new else ""
+
+
+def instead(moving: Taken, kept: Taken, scene: Scene) -> str:
+    """What to ask for in the place of two pins of which the first needs another release of the second.
+
+    The first one moves where it can alone; on a machine that has no use for the second either, both do.
+    """
+    if found := beside(moving, kept, scene):
+        return f"Ask for {found}."
+    known, wish = scene.nearest, pin(kept)
+    if scene.machine is not None and len(known) < _MOST and (wish, ()) not in known:
+        known[wish, ()] = together(wish, _machine(scene), scene)
+    return known.get((wish, ()), "")
+
+
 def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
     """The release of a package that goes with another one as that is pinned: ``torchvision==0.18.0``.
 

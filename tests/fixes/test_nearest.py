@@ -149,6 +149,17 @@ def test_a_pair_is_mended_at_the_companion_where_that_is_enough(python, installe
         assert first_fix(machine, installed)[1] == {near}
 
 
+@pytest.mark.parametrize("more", [[], ["flash-attn==2.5.8"]], ids=["two", "three"])
+def test_a_pair_that_the_machine_cannot_run_either_gets_one_answer(more):
+    """Pinning torch==2.1.0 would mend the pair, and run on this GPU no better."""
+    pins = ["torch==2.3.0", "torchvision==0.16.0", *more]
+    machine = of_machine(BLACKWELL, "570.26", "3.11")
+    report = lint(sources.read("\n".join(pins), "requirements.txt"), MATRIX, on=host("test", **machine))
+    told = {one.code: one.fix.text for one in report.findings}
+    assert told["framework-pair-mismatch"] == told["arch-too-new-for-build"]
+    assert "torch==2.7.0+cu128 and torchvision==0.22.0+cu128" in told["framework-pair-mismatch"]
+
+
 @pytest.mark.parametrize(
     ("pins", "asked"),
     [
