@@ -118,9 +118,7 @@ def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
 def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) -> tuple[Install, ...]:
     """The builds of a plan as changes, one for each command.
 
-    Args:
-        builds: what is to be installed.
-        constraints: requirements that keep shared dependencies within all builds, from the default index.
+    ``constraints``: requirements that keep shared dependencies within all builds, from the default index.
     """
     more = {Installation(): tuple(map(_pinned, constraints))} if constraints else {}
     groups = by_installation(builds, lambda build: build.origin)

@@ -32,10 +32,8 @@ def by_installation(
     Each index has a command of its own, as two in one command mix their builds. The pages of links share one with the
     default index, where each finds what its wheels require.
 
-    Args:
-        builds: what is to be installed.
-        source: a build's index (empty for the default one), whether that is a page of links, and whether the build is
-            compiled.
+    ``source``: a build's index (empty for the default one), whether that is a page of links, and whether the build is
+    compiled.
     """
     found: dict[Installation, list[_Published]] = {}
     for build in builds:

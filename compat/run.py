@@ -230,13 +230,7 @@ def stream(
 ) -> Outcome:
     """Run a program that takes long, and hear each line as it comes; both outputs are one stream.
 
-    Args:
-        argv: the program and its words.
-        hear: called with every line, without its end.
-        text: its standard input.
-        timeout: deadline in seconds.
-        env: environment over ours.
-        folder: where it runs.
+    ``hear``: called with every line, without its end.
 
     Returns:
         What it did; ``out`` holds the last 4 MiB of what was heard.

@@ -271,10 +271,8 @@ def grid() -> Schema:
 def shape(hint: Any, *, required: tuple[str, ...] | None = None, skip: tuple[str, ...] = ()) -> Schema:
     """The schema of an annotation: frozen values become objects, tuples arrays, ``Literal`` an enumeration.
 
-    Args:
-        hint: a type as ``typing.get_type_hints`` resolves it.
-        required: keys demanded of an object; without it those that have no default.
-        skip: fields that are described elsewhere, such as those that refer to the object itself.
+    ``required``: keys demanded of an object; without it those that have no default. ``skip``: fields that are described
+    elsewhere, such as those that refer to the object itself.
     """
     origin, args = get_origin(hint), get_args(hint)
     if is_dataclass(hint) and isinstance(hint, type):

@@ -84,10 +84,7 @@ SERVICES: Final = {
 def answer(name: str, given: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """The document that a tool answers with.
 
-    Args:
-        name: a key of :data:`SERVICES`.
-        given: the arguments, as its schema has them.
-        root: folder outside of which no file is opened.
+    ``given``: the arguments, as its schema has them. ``root``: folder outside of which no file is opened.
 
     Raises:
         EnvcheckError: for what is asked wrongly, and for a path outside of the root.

@@ -109,10 +109,8 @@ def is_target(text: str) -> bool:
 def kernels_for(device: str, code: Iterable[str], families: Families) -> Kernels:
     """How a device runs a build that carries ``code``: natively, through PTX (or SPIR-V), or not at all.
 
-    Args:
-        device: the device's target, ``sm_89`` or ``gfx1100`` (features allowed: ``gfx90a:xnack+``).
-        code: the targets the build carries (``sm_80 compute_90 gfx90a:xnack- ...``).
-        families: kinship facts from the matrix.
+    ``device``: the device's target, ``sm_89`` or ``gfx1100`` (features allowed: ``gfx90a:xnack+``). ``code``: the
+    targets the build carries (``sm_80 compute_90 gfx90a:xnack- ...``).
     """
     ptx = False
     for target in code:

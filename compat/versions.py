@@ -373,9 +373,8 @@ def _variables(marker: str, known: Mapping[str, str]) -> Iterator[dict[str, str]
 def place_of(platform: str, arch: str) -> str:
     """The wheel platform of a system and machine, as the matrix spells it: ``linux_x86_64``, ``win_amd64``.
 
-    Args:
-        platform: ``linux``, ``wsl2``, ``windows``, ``darwin``; empty if not known, and then so is the place.
-        arch: ``x86_64``, ``aarch64`` or another name of them; empty if not known: ``linux_`` is Linux on any machine.
+    ``platform``: ``linux``, ``wsl2``, ``windows``, ``darwin``; empty if not known, and then so is the place. ``arch``:
+    ``x86_64``, ``aarch64`` or another name of them; empty if not known: ``linux_`` is Linux on any machine.
     """
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
     if platform.startswith(("linux", "wsl")):

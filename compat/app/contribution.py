@@ -26,9 +26,7 @@ def text(done: Verification, matrix: Matrix) -> str:
     its driver and the probes that passed. A build without a row gets one with what it said of itself. A run without a
     GPU counts as imported.
 
-    Args:
-        done: the run. One probe of a framework that failed, and nothing is contributed about it.
-        matrix: where the rows are.
+    ``done``: the run. One probe of a framework that failed, and nothing is contributed about it.
     """
     from compat.matrix import canonical
 

@@ -21,11 +21,7 @@ def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host,
 
     The example is a GPU that the plan for no GPU in particular serves by itself, and the plan for it was found.
 
-    Args:
-        answer: what the solver said of the machine.
-        requirements: what is wanted.
-        machine: the machine that this runs on.
-        matrix: what is true.
+    ``answer``: what the solver said of the machine.
     """
     from compat import resolve
     from compat.resolve.target import from_options

@@ -165,9 +165,7 @@ _MARK: Final = "Written by envcheck"
 def demand_ours(name: str, option: str) -> None:
     """Refuse to put what we write in the place of a file that a person wrote.
 
-    Args:
-        name: the file that is to be written; it need not exist, and ``-`` or nothing is no file.
-        option: the option that names it.
+    ``name``: the file that is to be written; it need not exist, and ``-`` or nothing is no file.
 
     Raises:
         InputError: if the file is there without the words that stand in every file of ours, or is a folder.
@@ -213,10 +211,7 @@ def write_atomically(name: str, text: str) -> None:
 def write_tree(folder: str, files: Mapping[str, str], head: str) -> tuple[str, ...]:
     """Write files below a folder, and make the folders between; the names of what was written.
 
-    Args:
-        folder: a folder that exists.
-        files: path below it -> text.
-        head: how a file of ours begins: another one of the same name is somebody's own, and stays.
+    ``head``: how a file of ours begins: another one of the same name is somebody's own, and stays.
 
     Raises:
         InputError: if such a file stands there, before anything is written.

@@ -60,11 +60,7 @@ class _Known:
 def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix, *, image: str = "") -> Fleet:
     """Read all sources, and judge what they tell; of a node that is told of twice the last record counts.
 
-    Args:
-        sources: files, folders, ``-``.
-        wishes: requirements that should run on the nodes.
-        matrix: what is true.
-        image: container image that should run on them.
+    ``wishes``: requirements that should run on the nodes. ``image``: container image that should run on them.
 
     Raises:
         InputError: for a source that cannot be opened, a requirement that is none, or an image beside requirements.

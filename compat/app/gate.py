@@ -46,11 +46,7 @@ def required(words: Sequence[str]) -> tuple[str, ...]:
 def demanded(found: Report, host: Host, *, require: Sequence[str] = (), gpus: int = 0) -> Report:
     """The report with what a gate demands: known absence is an error, what nobody knows is left unanswered.
 
-    Args:
-        found: what the doctor found.
-        host: the machine.
-        require: names of :data:`SUBJECTS`.
-        gpus: GPUs that must be there and answer; 0 demands none.
+    ``gpus``: GPUs that must be there and answer; 0 demands none.
     """
     missing: list[Finding] = []
     gaps: list[Unchecked] = []

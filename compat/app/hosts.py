@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 def this_machine(matrix: Matrix, *, python: str = "", timeout: float = 5.0, full: bool = False) -> Host:
     """Facts of the machine that this runs on, devices named by the matrix where no driver names them.
 
-    Args:
-        matrix: names the devices.
-        python: another interpreter or virtual environment to look into.
-        timeout: seconds for all detectors together.
-        full: keep what identifies the machine.
+    ``python``: another interpreter or virtual environment to look into.
 
     Raises:
         InputError: if ``python`` is none.
@@ -98,11 +94,8 @@ def from_text(text: str, matrix: Matrix) -> tuple[Host, str, int]:
 def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -> Host:
     """A machine as a container of an image would find it: the machine's devices and driver, the image's software.
 
-    Args:
-        image: archive or layout on disk, or else the name of an image of the engine or of a registry.
-        host: host file; empty for this machine.
-        matrix: names the devices.
-        timeout: seconds for all detectors of this machine.
+    ``image``: archive or layout on disk, or else the name of an image of the engine or of a registry. ``timeout``:
+    seconds for all detectors of this machine.
 
     Raises:
         InputError: if the archive or the host file cannot be read.
@@ -155,10 +148,7 @@ def _image(name: str, arch: str) -> Image:
 def _in_registry(name: str, arch: str, here: CannotCheckError) -> Image:
     """An image as its registry has it.
 
-    Args:
-        name: with the registry's host.
-        arch: which one to take of an image for several.
-        here: why it could not be read on this machine.
+    ``arch``: which one to take of an image for several. ``here``: why it could not be read on this machine.
 
     Raises:
         InputError: if the registry does not have it.

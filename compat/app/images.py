@@ -51,9 +51,8 @@ def refusal(given: Sequence[Answer], explained: str) -> NoPlanError:
 def settings(options: Mapping[str, Any], *, config: str = "") -> Settings:
     """Image settings: ``[tool.envcheck.image]`` of a pyproject.toml, options over it.
 
-    Args:
-        options: values that were given; empty ones do not count.
-        config: file to read; ``pyproject.toml`` here, if there is one, by default.
+    ``options``: values that were given; empty ones do not count. ``config``: file to read; ``pyproject.toml`` here, if
+    there is one, by default.
 
     Raises:
         InputErrors: naming each key that is unknown or of the wrong kind.

@@ -68,11 +68,7 @@ class Reply:
 def replies(requirements: Sequence[str], target: Target, matrix: Matrix, *, image: bool = False) -> tuple[Reply, ...]:
     """The answer for the target's machine; for several, one for all or the fewest that cover them.
 
-    Args:
-        requirements: what is wanted.
-        target: the machine or machines.
-        matrix: what is true.
-        image: whether the plan is for a container, which brings its own Python and C library.
+    ``image``: whether the plan is for a container, which brings its own Python and C library.
 
     Raises:
         InputError: for anything in the requirements or the target that is malformed, unknown or contradictory.

@@ -41,11 +41,7 @@ def named(given: Sequence[str]) -> tuple[str, ...]:
 def planned_for(names: Sequence[str], requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan:
     """The one plan for an image on every one of some platforms; on the target's own where none is named.
 
-    Args:
-        names: platforms as :func:`named` gives them, ``linux/arm64``.
-        requirements: what is wanted.
-        target: the machine; its architecture is that of the platforms.
-        matrix: what is true.
+    ``target``: the machine; its architecture is that of the platforms.
 
     Raises:
         InputError: for a platform that nothing is planned for, or that contradicts the target.

@@ -34,11 +34,7 @@ def format_of(matrix: Matrix, text: str) -> str:
 def weighed(answer: Answer, requirements: Sequence[str], name: str, matrix: Matrix) -> Answer:
     """An answer that is a plan no longer where a GPU has no kernels of a format, or where that is not known.
 
-    Args:
-        answer: of the resolver.
-        requirements: what was asked for: the packages that are to compute in the format.
-        name: the format, as :func:`format_of` gives it.
-        matrix: what is true.
+    ``requirements``: what was asked for: the packages that are to compute in the format.
     """
     if answer.plan is None or answer.status != "plan":
         return answer

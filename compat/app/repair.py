@@ -24,11 +24,7 @@ LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
 def repaired(ask: Ask, matrix: Matrix, judge: Callable[[Ask], Report], again: Callable[[str], Ask]) -> Report:
     """The report of a file, with an edit in each fix where one was tried and mends its finding.
 
-    Args:
-        ask: what the file asks for.
-        matrix: what is true.
-        judge: gives the report of what a file asks for.
-        again: reads another text as this file.
+    ``judge``: gives the report of what a file asks for.
     """
     from compat.lint.edits import edited, exact
     from compat.lint.repairs import CODES, repairs

@@ -29,10 +29,8 @@ _SOURCE: Final = "index-online"
 def laid_over(requirements: Iterable[str], matrix: Matrix, *, online: bool) -> tuple[Matrix, tuple[str, ...]]:
     """The matrix with rows of the packages that it has none of; and a sentence for each that the index does not tell.
 
-    Args:
-        requirements: what is wanted; a line that is none, or of a package that has rows, is passed over.
-        matrix: what is known without the index.
-        online: whether the index is asked; else what was recorded counts.
+    ``requirements``: what is wanted; a line that is none, or of a package that has rows, is passed over. ``online``:
+    whether the index is asked; else what was recorded counts.
     """
     from compat.versions import requirement
 

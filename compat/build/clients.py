@@ -21,10 +21,7 @@ def client(run: Runner, *, buildkit: bool, buildx: bool = False) -> tuple[str, .
     Docker's client carried BuildKit itself until 22; from 23 on it needs the buildx plugin for it (Docker Engine 23.0
     release notes). Every ``docker`` on PATH is asked, because a machine may have both kinds.
 
-    Args:
-        run: runs a program.
-        buildkit: whether BuildKit must be had.
-        buildx: whether the plugin itself is needed (several platforms, attestations, cache export).
+    ``buildx``: whether the plugin itself is needed (several platforms, attestations, cache export).
 
     Raises:
         CannotCheckError: if there is no such client, with what to install.

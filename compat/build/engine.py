@@ -33,9 +33,7 @@ _DEVICE: Final = re.compile(
 def connect(timeout: float, patience: float = 10.0) -> Any:
     """A client of the engine that DOCKER_HOST or the default socket names.
 
-    Args:
-        timeout: seconds for each answer.
-        patience: seconds for the first one, which an engine that works gives at once.
+    ``patience``: seconds for the first one, which an engine that works gives at once.
 
     Raises:
         CannotCheckError: if no engine answers, with what to do.
@@ -160,9 +158,7 @@ def _nodes(paths: tuple[str, ...]) -> Mapping[str, Any]:
 def demand(gpus: str, memory: int) -> None:
     """Refuse devices and limits that no engine could grant, before one is asked.
 
-    Args:
-        gpus: ``all``, ``none``, or ids with commas: indexes, UUIDs or CDI names.
-        memory: limit in bytes.
+    ``gpus``: ``all``, ``none``, or ids with commas: indexes, UUIDs or CDI names.
 
     Raises:
         InputError: naming the option.
@@ -178,8 +174,7 @@ def demand(gpus: str, memory: int) -> None:
 def confinement(memory: int) -> Mapping[str, Any]:
     """Least privilege: no network, nothing writable but memory, no capability, no new ones, bounded in all.
 
-    Args:
-        memory: limit in bytes; shared memory, ``/tmp`` and :data:`SCRATCH` count towards it.
+    ``memory``: limit in bytes; shared memory, ``/tmp`` and :data:`SCRATCH` count towards it.
     """
     return {
         "network_mode": "none",

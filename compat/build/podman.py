@@ -22,12 +22,7 @@ def is_podman(client: Any) -> bool:
 def created(client: Any, image: Any, command: Sequence[str], environment: Mapping[str, str], **limits: Any) -> Any:
     """A container that is not started yet, with the devices of ``limits["device_requests"]``.
 
-    Args:
-        client: the engine, as Docker's SDK has it.
-        image: the image.
-        command: the program and its words.
-        environment: its variables.
-        limits: what the container may have, as the SDK calls it.
+    ``client``: the engine, as Docker's SDK has it. ``limits``: what the container may have, as the SDK calls it.
 
     Raises:
         APIError: if Podman refuses.

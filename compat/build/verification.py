@@ -139,9 +139,7 @@ def probe(
 def planned(labels: Mapping[str, str], arch: str = "") -> Plan | None:
     """The plan that an image's label holds, or what its labels tell of it; ``None`` if it has none of ours.
 
-    Args:
-        labels: of the image.
-        arch: its processor as engines name it, ``amd64``; the versions alone do not tell it.
+    ``arch``: its processor as engines name it, ``amd64``; the versions alone do not tell it.
 
     Raises:
         CannotCheckError: if the label of the plan cannot be read, and no other one tells what was planned.

@@ -301,8 +301,7 @@ class ImageOptions:
     def given(self, beside: "Sequence[str]" = ()) -> "dict[str, object]":
         """The wishes that were stated, by the names of the image settings.
 
-        Args:
-            beside: further requirements, of a file that was named.
+        ``beside``: further requirements, of a file that was named.
 
         Raises:
             InputError: for a form, builder or installer that is none, or a file in place of a requirement.

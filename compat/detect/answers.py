@@ -31,10 +31,7 @@ def ask(machine: Machine, script: str, library: str) -> dict[str, Any] | Unknown
     Scripts print what they know before each call that may not return, with ``more`` in it, so a hang costs only what
     comes after it, and an end before the last line is known for what it is.
 
-    Args:
-        machine: whose library is asked.
-        script: name of the script.
-        library: path of the library that it loads, for the reasons.
+    ``library``: path of the library that it loads, for the reasons.
     """
     outcome = machine.ask([sys.executable, os.path.join(_FOLDER, script)])  # noqa: PTH118 - no pathlib at start-up
     line = next((line for line in reversed(outcome.out.splitlines()) if line.startswith("{")), "")

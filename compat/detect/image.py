@@ -190,10 +190,7 @@ def _settings(image: Image) -> Mapping[str, Any]:
 def facts(image: Image, name: str, *, timeout: float = 10.0) -> Host:
     """The image's own facts, with its name and environment.
 
-    Args:
-        image: as read from disk or from the engine.
-        name: reference or file, for the evidence.
-        timeout: seconds for all detectors.
+    ``image``: as read from disk or from the engine.
     """
     from compat.detect import detect
 

@@ -89,9 +89,7 @@ class Image:
 def read(name: str, arch: str = "") -> Image:
     """Read an archive or layout from disk.
 
-    Args:
-        name: a tar file or a folder.
-        arch: the machine's architecture as ``uname -m`` prints it: which one to take of an image for several.
+    ``arch``: the machine's architecture as ``uname -m`` prints it: which one to take of an image for several.
 
     Raises:
         InputError: if it is neither, or is damaged.

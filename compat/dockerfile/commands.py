@@ -53,10 +53,7 @@ def further(source: str) -> list[str]:
 class Commands:
     """Commands for one image.
 
-    Args:
-        settings: wishes about the image.
-        uses_uv: whether uv installs, rather than pip.
-        forget_vendor: whether the vendor's package repository is dropped before anything is asked of it.
+    ``forget_vendor``: whether the vendor's package repository is dropped before anything is asked of it.
 
     Attributes:
         UV, PIP: what installs into the environment.

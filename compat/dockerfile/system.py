@@ -61,9 +61,7 @@ _DRIVER_PATH: Final = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
 def loader_path(plan: Plan, prefix: str) -> dict[str, str]:
     """``LD_LIBRARY_PATH`` for builds that do not find CUDA's packages by themselves; nothing for any other plan.
 
-    Args:
-        plan: what is installed.
-        prefix: root of the environment that it goes into, ``/opt/venv``.
+    ``prefix``: root of the environment that it goes into, ``/opt/venv``.
     """
     majors = {build.runtime.removeprefix("cuda").partition(".")[0] for build in plan.builds if build.preload}
     names = [name for major in sorted(majors) for name in _CUDA_FOLDERS.get(major, ())]

@@ -42,10 +42,7 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
 def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> Report:
     """The report with a fix of this machine's own in each error and warning, tried where facts tell, and what to ask.
 
-    Args:
-        report: what was found.
-        case: the facts, messages and commands that it was found in.
-        judge: judges a machine by its facts alone.
+    ``case``: the facts, messages and commands that it was found in. ``judge``: judges a machine by its facts alone.
     """
     said = [one for one in report.findings if one.severity != "info"] or list(report.findings)
     chosen = {id(one) for one in said}

@@ -32,7 +32,8 @@ def no_gpu(subject: Subject) -> Fix | None:
     """A container without a GPU: what was typed, with the GPU; or what the engine lacks to give one."""
     signals = subject.case.signals
     if signals.get("cdi-name-as-path") and _by_podman(subject):
-        text = "Upgrade podman to 4.1 or newer, which knows CDI; then make the device list."
+        first = subject.matrix.turn("podman-cdi").version
+        text = f"Upgrade podman to {first} or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(LIST_DEVICES,))
     if signals.get("cdi-unresolvable"):
         text = "Make the list of devices that CDI names, and let the user of the engine read it."
@@ -49,7 +50,8 @@ def old_compose(subject: Subject) -> Fix | None:
     """A Compose that does not know how devices are asked for."""
     if not subject.case.signals.value("compose_devices"):
         return None
-    return Fix("Upgrade to Docker Compose 1.28 or newer; an older one takes runtime: nvidia, in format 2.3.")
+    first = subject.matrix.turn("compose-gpu").version
+    return Fix(f"Upgrade to Docker Compose {first} or newer; an older one takes runtime: nvidia, in format 2.3.")
 
 
 def _refused(subject: Subject) -> Fix | None:

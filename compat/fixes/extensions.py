@@ -25,25 +25,6 @@ _SOURCES: Final = {
 }
 
 
-# The first release with each number of NumPy's C interface, which it names beside the one that a module was compiled
-# for (numpy, numpy/_core/code_generators/cversions.txt).
-_NUMPY_FIRST: Final = {
-    0xA: "1.10",
-    0xB: "1.13",
-    0xC: "1.14",
-    0xD: "1.16",
-    0xE: "1.20",
-    0xF: "1.22",
-    0x10: "1.23",
-    0x11: "1.25",
-    0x12: "2.0",
-    0x13: "2.1",
-    0x14: "2.3",
-    0x15: "2.4",
-    0x16: "2.5",
-}
-
-
 def rebuilt(subject: Subject) -> Fix | None:
     """The compiled package that does not fit, of the release for the framework installed, or compiled again here."""
     if (fix := shadowed(subject)) is not None:
@@ -160,7 +141,8 @@ def outside(subject: Subject) -> str:
 def numpy(subject: Subject) -> Fix | None:
     """The NumPy that the installed builds were compiled for."""
     compiled, have = (int(subject.case.signals.value(one) or "0", 16) for one in ("numpy_built", "numpy_api"))
-    if compiled > have and (first := _NUMPY_FIRST.get(compiled, "")):
+    turns = {row.turn: row.version for row in subject.matrix.table("turns")}
+    if compiled > have and (first := turns.get(f"numpy-c-{compiled}", "")):  # NumPy numbers its C interface
         text = f"Upgrade numpy to {first} or newer, which the module was compiled for."
         return Fix(text, changes=(Install(packages=(Package(name="numpy", spec=f">={first}"),)),))
     asked = (_numpy_spec(name, version, subject) for name, version in subject.packages.items())

@@ -284,9 +284,9 @@ def _named(subject: Subject) -> Fix | None:
         return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
     if not signals.value("mkl_symbol"):
         return None
-    # MKL 2024.1 dropped the symbol (https://github.com/pytorch/pytorch/issues/123097)
-    mkl = Command('conda install "mkl<2024.1"')
-    return Fix("Take an MKL before 2024.1, which still has what this torch of conda links to.", changes=(mkl,))
+    last = subject.matrix.turn("mkl-tracing").version
+    mkl = Command(f'conda install "mkl<{last}"')
+    return Fix(f"Take an MKL before {last}, which still has what this torch of conda links to.", changes=(mkl,))
 
 
 def _cudnn(want: str, have: str, subject: Subject) -> Fix:

@@ -94,11 +94,7 @@ def requires(other: str, version: str, name: str, matrix: Matrix) -> bool:
 def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str] = ()) -> Plan | None:
     """The nearest plan for a framework and what is installed beside it.
 
-    Args:
-        name: the framework.
-        subject: the finding.
-        keep: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
-        extra: further packages to bring along.
+    ``keep``: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
     """
     machine, have = target(subject), subject.release(name)
     same = [_exact(name, subject)] if extra and keep else []

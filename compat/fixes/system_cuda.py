@@ -11,6 +11,7 @@ from compat import versions
 from compat.changes import Install, Package, Toolkit
 from compat.findings import Fix
 from compat.fixes.subject import series
+from compat.joints.python import is_for
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import is_version
 from compat.rules.stack import plain
@@ -109,7 +110,7 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
         if any(kernels_for(gpu.target, other.kernels, subject.matrix.families) == "none" for gpu in subject.gpus):
             continue
         suits = not _is_other(other, have, subject) and bool(other.cudnn or not have["cudnn"])
-        python = not is_version(machine) or not other.python or versions.minor(machine) in other.python
+        python = is_for(other, machine)
         if later and suits and python and (other.cuda_from == "system" or not have["cuda"]):
             return other
     return None

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from compat.fixes.subject import Subject
 
-_MSVC_1440: Final = (14, 40)  # of Visual Studio 2022 17.10, which the headers of older toolkits refuse
-
 
 def newer(subject: Subject) -> Fix | None:
     """The first toolkit that compiles for the device, or the last one where it was dropped."""
@@ -123,9 +121,9 @@ def _visual_studio(subject: Subject) -> Fix | None:
     """
     signals, toolkit = subject.case.signals, subject.host.cuda_toolkit or ""
     year, least = signals.value("msvc_max"), signals.value("cuda_least")
-    rows = [row for row in subject.matrix.table("cuda") if row.msvc]
-    old = max((row.msvc for row in rows if versions.release(row.msvc) < _MSVC_1440), key=versions.release)
-    new = min((row.cuda for row in rows if versions.release(row.msvc) >= _MSVC_1440), key=versions.release)
+    rows, refused = [row for row in subject.matrix.table("cuda") if row.msvc], subject.matrix.turn("msvc-17-10").version
+    old = max((row.msvc for row in rows if not versions.at_least(row.msvc, refused)), key=versions.release)
+    new = min((row.cuda for row in rows if versions.at_least(row.msvc, refused)), key=versions.release)
     if least or (year == "2022" and not (is_version(toolkit) and versions.at_least(toolkit, new))):
         return Fix(
             f"Install MSVC {old} of Visual Studio 2022, the newest that older toolkits accept, and build in its "

@@ -32,9 +32,7 @@ _SEVERAL: Final = 4  # lines a node: a report has more, and a list of names with
 def read(text: str, place: str) -> Iterator[Record]:
     """The nodes of one text: JSON, JSON lines, Prometheus' text format, a pasted report, or a host file in TOML.
 
-    Args:
-        text: the whole text.
-        place: what to call it in messages; the stem of its name stands for a node that has no other name.
+    ``place``: what to call it in messages; the stem of its name stands for a node that has no other name.
     """
     stem = PurePath(place).stem
     start = text.lstrip()[:300]

@@ -9,11 +9,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from compat import versions
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict
 from compat.matrix import drivers
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
+
+
+def knows_cgroup(matrix: Matrix, toolkit: str, cgroup: str) -> Verdict:
+    """Whether a release of the container toolkit gives devices to containers under a version of cgroup, ``v2``."""
+    first = matrix.turn("cgroup-v2")
+    if not cgroup.startswith("v2") or versions.at_least(toolkit, first.version):
+        return FITS
+    return Clash(f"Toolkit {toolkit} does not know cgroup v2", (first,), f">={first.version}")
 
 
 @lru_cache(maxsize=4096)

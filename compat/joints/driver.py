@@ -44,10 +44,7 @@ def _system(windows: bool) -> Platform:
 def floor(matrix: Matrix, cuda: str, windows: bool = False) -> Floor | None:
     """The lowest drivers of a CUDA release; ``None`` if the matrix has no such release.
 
-    Args:
-        matrix: what is true.
-        cuda: ``12.8``, or a major alone.
-        windows: whether the driver's numbers are those of Windows: there, and in WSL.
+    ``windows``: whether the driver's numbers are those of Windows: there, and in WSL.
     """
     row = matrix.cuda(cuda) if versions.is_release(cuda) else None
     system = _system(windows)
@@ -190,6 +187,13 @@ def amdgpu(matrix: Matrix, rocm: str, driver: str) -> Verdict:
     if not versions.up_to(driver, high):
         return Unknown(f"AMD driver {driver} is newer than {high}, the last that ROCm {rocm} was made with", (row,))
     return FITS
+
+
+def board_image(wanted: str, l4t: str) -> Verdict:
+    """Whether a Jetson's system, which its driver belongs to, runs an image that was made for an L4T release."""
+    if versions.major(wanted) <= versions.major(l4t):
+        return FITS
+    return Clash(f"it needs the driver of L4T {wanted}; this board has L4T {l4t}", (), f">={wanted}")
 
 
 def board(matrix: Matrix, cuda: str, l4t: str) -> Verdict:

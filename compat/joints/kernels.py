@@ -97,11 +97,8 @@ def is_spared(matrix: Matrix, build: Build) -> bool:
 def verdict(matrix: Matrix, vendor: str, target: str, build: Build) -> Verdict:
     """Whether a GPU runs a build's code.
 
-    Args:
-        matrix: what is true.
-        vendor: maker of the GPU, ``nvidia``.
-        target: its kernel target, ``sm_89``; empty if not known.
-        build: the build; one for the CPU or without GPU code fits any GPU, which it leaves idle.
+    ``target``: its kernel target, ``sm_89``; empty if not known. ``build``: the build; one for the CPU or without GPU
+    code fits any GPU, which it leaves idle.
     """
     name = f"{build.package} {build.full_version}"
     if is_spared(matrix, build):

@@ -31,13 +31,15 @@ def needs_cudnn(system: Iterable[str]) -> bool:
     return "cudnn" in system or bool(cudnn_of(system))
 
 
+def is_cudnn(wanted: str, have: str) -> bool:
+    """Whether a cuDNN is of the major that a build loads."""
+    return bool(have) and str(versions.major(have)) == wanted
+
+
 def cuda(matrix: Matrix, build: Build, have: str) -> Verdict:
     """Whether the system's CUDA serves a build that takes CUDA from it; any other build fits.
 
-    Args:
-        matrix: what is true.
-        build: the build.
-        have: CUDA of the system, ``12.4`` or ``12.4.1``; empty if not known.
+    ``have``: CUDA of the system, ``12.4`` or ``12.4.1``; empty if not known.
     """
     kind, wanted = split_runtime(build.runtime)
     if build.cuda_from != "system" or kind != "cuda":
@@ -63,6 +65,21 @@ def _other_minor(matrix: Matrix, build: Build, have: str) -> Verdict:
     return Unknown(f"{why}: the older one may lack functions", (build,))
 
 
+def minors_past(have: str, wanted: str, system: Iterable[str]) -> int:
+    """By how many minors the runtime of a base image is past that of a plan; -1 if it does not serve.
+
+    A newer minor serves builds that ask the system for no more than the major (``cuda12``).
+    """
+    if have == wanted:
+        return 0
+    (kind, number), (other, least) = split_runtime(have), split_runtime(wanted)
+    own = [item for item in system if item.startswith(kind)]
+    if kind != other or "." not in number or own != [f"{kind}{versions.major(least or '0')}"]:
+        return -1
+    there, first = (*versions.release(number), 0), (*versions.release(least), 0)  # a release has no zeros at its end
+    return there[1] - first[1] if there[0] == first[0] else -1
+
+
 def cudnn(build: Build, have: str) -> Verdict:
     """Whether the system's cuDNN serves a build that takes cuDNN from it; ``have`` is empty if not known."""
     wanted = cudnn_of(build.system)
@@ -71,7 +88,7 @@ def cudnn(build: Build, have: str) -> Verdict:
     why = f"{build.package} {build.full_version} is built for cuDNN {build.cudnn or wanted}, from the system"
     if not have:
         return Unknown(why, (build,))
-    return FITS if str(versions.major(have)) == wanted else Clash(f"{why}, which has {have}", (build,), wanted)
+    return FITS if is_cudnn(wanted, have) else Clash(f"{why}, which has {have}", (build,), wanted)
 
 
 def stands_in(have: str, built: str) -> Verdict:
@@ -83,14 +100,18 @@ def stands_in(have: str, built: str) -> Verdict:
     return Clash(f"cuDNN {have} is older than {built}", (), f">={built}") if older else FITS
 
 
+def mkl(matrix: Matrix, spec: str) -> Verdict:
+    """Whether the newest MKL serves a PyTorch of its own conda channel that is asked for by a specification."""
+    first, last = matrix.turn("torch-mkl-tracing"), matrix.turn("mkl-tracing")
+    if not spec or not versions.clashes(spec, f">={first.version}"):
+        return FITS
+    return Clash(f"PyTorch before {first.version} needs an MKL before {last.version}", (last,), f"<{last.version}")
+
+
 def rocm(label: str, brought: str, have: str, *rows: Build) -> Verdict:
     """Whether the ROCm libraries that a build brings go with those of the system, one of which the loader takes.
 
-    Args:
-        label: the build, ``torch 2.3.0+rocm6.0``.
-        brought: the ROCm that it brings, ``6.0``.
-        have: ROCm of the system, ``6.1`` or ``6.1.2``; empty if not known.
-        rows: the build's row, where there is one.
+    ``have``: ROCm of the system, ``6.1`` or ``6.1.2``; empty if not known.
     """
     if not have:
         return Unknown(f"{label} brings ROCm {brought}, and that of the system is not known", rows)

@@ -144,12 +144,8 @@ def is_twin(matrix: Matrix, companion: Part, leader: Part, *, kin: bool = False)
 def one_variant(matrix: Matrix, companion: str, leader: str, runtime: str, theirs: str) -> Verdict:
     """Whether two packages are of one variant, where both come as variants of one index; others need not be.
 
-    Args:
-        matrix: what is true.
-        companion: a package that is compiled against another one, ``torchvision``.
-        leader: that other one, ``torch``.
-        runtime: what the companion is built for, ``cuda12.6``; ``theirs`` what the leader is.
-        theirs: see ``runtime``.
+    ``companion``: a package that is compiled against another one, ``torchvision``. ``runtime``: what the companion is
+    built for, ``cuda12.6``; ``theirs`` what the leader is.
     """
     row = matrix.packages.get(companion)
     if row is None or row.follows != leader or runtime == theirs or not _shares_index(matrix, companion, leader):
@@ -160,9 +156,7 @@ def one_variant(matrix: Matrix, companion: str, leader: str, runtime: str, their
 def loads(compiled: str, there: str) -> Verdict:
     """Whether an extension compiled against one release of a framework loads with another.
 
-    Args:
-        compiled: the release that it was compiled against, ``2.4``; ``there`` that which is installed, ``2.4.1+cu121``.
-        there: see ``compiled``.
+    ``compiled``: the release that it was compiled against, ``2.4``; ``there`` that which is installed, ``2.4.1+cu121``.
 
     Source: PyTorch changes its C++ interface between minors, so that makers of extensions publish a wheel for each
     (names of flash-attn's and PyTorch Geometric's wheels); patches keep it. One that says its major alone bounds that.
@@ -277,12 +271,7 @@ class Dispute:
 def disputes(matrix: Matrix, left: Part, right: Part, world: Environment, *, third: bool = True) -> Iterator[Dispute]:
     """What stands between two builds where they would be installed: the objections that are none there are left out.
 
-    Args:
-        matrix: what is true.
-        left: one build.
-        right: the other.
-        world: place and Python, as far as known; extras count for both.
-        third: whether what both require of third packages counts.
+    ``world``: place and Python, as far as known; extras count for both.
     """
     found = [one for one in objections(left, right) if third or one.kind != "shared"]
     if not runtimes_go(matrix, left, right):
@@ -301,12 +290,7 @@ def nearest(
 ) -> tuple[Dispute, ...]:
     """What stands between two releases: the disputes of the two builds, one of each, that come nearest to a fit.
 
-    Args:
-        matrix: what is true.
-        ours: the builds that one release may be.
-        theirs: those that the other may be.
-        world: where they are installed, as far as known.
-        third: whether what both require of third packages counts.
+    ``ours``: the builds that one release may be.
     """
     pairs = list(product(ours, theirs))
     near = [(one, other) for one, other in pairs if runtimes_go(matrix, one, other)]
@@ -329,9 +313,7 @@ def _is_open(found: Iterable[Dispute]) -> bool:
 def required(parts: Iterable[Part], worlds: Iterable[Environment]) -> dict[str, set[str]]:
     """What all builds that a release may be require of others: by name the specifiers, one for each build.
 
-    Args:
-        parts: the builds that it may be.
-        worlds: environments that it may be installed in; a line counts whose marker may hold in one of them.
+    ``worlds``: environments that it may be installed in; a line counts whose marker may hold in one of them.
     """
     found = [_required(part, tuple(worlds)) for part in parts]
     names = set(found[0]).intersection(*found[1:]) if found else set()

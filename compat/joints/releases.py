@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.joints import build as builds
 from compat.joints import packages
 from compat.joints.platform import is_at
-from compat.joints.python import minor_of
+from compat.joints.python import is_for
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict, all_of
 from compat.lazy import dataclass
 from compat.names import normalise
@@ -56,11 +56,17 @@ def parts(matrix: Matrix, given: Release, world: Environment) -> tuple[Part, ...
 
     Where its runtime is not known and the place has GPU builds, it is one of these.
     """
-    found, python = of_runtime(matrix, given), minor_of(world.python)
+    found = of_runtime(matrix, given)
     found = tuple(one for one in found if is_at(one.build, world.place)) or found
     if not given.runtime:
         found = tuple(one for one in found if one.vendor != "cpu") or found
-    return tuple(one for one in found if not one.build.python or python in one.build.python) or found
+    return tuple(one for one in found if is_for(one.build, world.python)) or found
+
+
+def is_published(matrix: Matrix, given: Release, world: Environment) -> bool:
+    """Whether a release has a wheel for a place and a Python, as far as its rows tell."""
+    rows = matrix.builds_of(given.name, given.version.partition("+")[0]) if given.version else ()
+    return not rows or any(is_at(row, world.place) and is_for(row, world.python) for row in rows)
 
 
 def tied(matrix: Matrix, left: Release, right: Release) -> bool:
@@ -105,13 +111,7 @@ def verdict(
 ) -> Verdict:
     """Whether two releases go together: some build of one with some build of the other.
 
-    Args:
-        matrix: what is true.
-        left: one release.
-        right: the other.
-        world: where they are installed, as far as known.
-        third: whether what both require of third packages counts.
-        sole: nothing but the first requires the second, of all that is installed.
+    ``sole``: nothing but the first requires the second, of all that is installed.
 
     Returns:
         Fits if some pair of builds does; a clash if none does and no reason is only inferred; else not known.

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 def verdict(matrix: Matrix, cuda: str, target: str) -> Verdict:
     """Whether a toolkit compiles for a GPU.
 
-    Args:
-        matrix: what is true.
-        cuda: the toolkit with its minor, ``12.8``; empty if not known.
-        target: ``sm_120``.
+    ``cuda``: the toolkit with its minor, ``12.8``; empty if not known.
     """
     device = sm(target)
     row = matrix.capability(device.capability) if device else None
@@ -55,11 +52,7 @@ def host_compiler(matrix: Matrix, cuda: str, gcc: str, limit: str = "") -> Verdi
 def extends(label: str, runtime: str, cuda: str, *rows: Build) -> Verdict:
     """Whether a toolkit compiles extensions for a framework's build; any does for one that is not for CUDA.
 
-    Args:
-        label: the framework's release, ``torch 2.7.0+cu128``.
-        runtime: what its build is for, ``cuda12.8``.
-        cuda: CUDA of the toolkit, ``12.8``; empty if not known.
-        rows: the build's row, where there is one.
+    ``cuda``: CUDA of the toolkit, ``12.8``; empty if not known.
     """
     kind, number = split_runtime(runtime)
     if kind != "cuda" or (cuda and versions.major(cuda) == versions.major(number)):

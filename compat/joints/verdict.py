@@ -62,9 +62,7 @@ def is_inferred(row: Row, *fields: str) -> bool:
 def sure(verdict: Verdict, *fields: str) -> Verdict:
     """A verdict no surer than its rows: a clash that rests on an inferred row is not known.
 
-    Args:
-        verdict: what a joint said.
-        fields: the fields of its rows that decided.
+    ``fields``: the fields of its rows that decided.
     """
     if isinstance(verdict, Clash) and any(is_inferred(row, *fields) for row in verdict.rows):
         return Unknown(f"{verdict.why}, but that is only inferred", verdict.rows, verdict)

@@ -24,9 +24,7 @@ class Member(NamedTuple):
 def members(window: Window, problems: Problems) -> Iterator[Member]:
     """Members in order; symbol tables are left out.
 
-    Args:
-        window: the archive.
-        problems: gets a sentence where the chain of headers breaks; what follows is unread.
+    ``problems``: gets a sentence where the chain of headers breaks; what follows is unread.
     """
     at, names = len(MAGIC), b""
     while at + _HEADER <= window.size:

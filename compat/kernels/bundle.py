@@ -73,9 +73,7 @@ class _Places:
 def targets(window: Window, problems: Problems) -> Iterator[list[str]]:
     """Every bundle in a section or file, each as its target ids.
 
-    Args:
-        window: the section or file.
-        problems: gets a sentence for each bundle that contradicts itself or cannot be read.
+    ``problems``: gets a sentence for each bundle that contradicts itself or cannot be read.
     """
     places = _Places(window)
     at = places.after(0)

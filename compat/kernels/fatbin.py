@@ -51,9 +51,7 @@ class Image(NamedTuple):
 def binaries(window: Window, problems: Problems) -> Iterator[Iterator[Image]]:
     """Every container in a section or file, each as its images.
 
-    Args:
-        window: the section or file.
-        problems: gets a sentence for each place where the contents contradict themselves.
+    ``problems``: gets a sentence for each place where the contents contradict themselves.
     """
     at = _next_container(window, 0)
     while at >= 0:

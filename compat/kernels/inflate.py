@@ -29,11 +29,8 @@ RAW, GZIP = -15, 31
 class Inflater:
     """A source over a deflated stream.
 
-    Args:
-        body: the compressed bytes.
-        size: decompressed size, or ``None`` to find it by one pass over the stream.
-        limit: the most bytes that may come out of the stream.
-        form: :data:`RAW` or :data:`GZIP`.
+    ``size``: decompressed size, or ``None`` to find it by one pass over the stream. ``limit``: the most bytes that may
+    come out of the stream.
 
     Raises:
         CutShortError: from the pass for the size or from reading: the stream is malformed, too short or too long.

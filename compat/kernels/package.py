@@ -45,9 +45,7 @@ class Kernels:
 def inspect_package(name: str, site_packages: Path | str) -> Inspection:
     """Inspect the files that an installed distribution owns, by its RECORD; else the import package of that name.
 
-    Args:
-        name: distribution name, ``torch``.
-        site_packages: the interpreter's folder of packages; it need not be this interpreter's.
+    ``site_packages``: the interpreter's folder of packages; it need not be this interpreter's.
 
     Raises:
         InputError: if no such distribution or package is there.

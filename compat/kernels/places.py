@@ -56,10 +56,8 @@ def inspect(path: Path | str) -> Inspection:
 def inspect_file(window: Window, name: str, *, where: str = "") -> Inspection:
     """Inspect one file that is already open, a remote one too.
 
-    Args:
-        window: its bytes: ``Window(Stream(file))`` over anything that can seek and read.
-        name: its file name.
-        where: what to call it in the result; the name if empty.
+    ``window``: its bytes: ``Window(Stream(file))`` over anything that can seek and read. ``where``: what to call it in
+    the result; the name if empty.
     """
     return gather(where or name, contained(window, name, whole=True))
 
@@ -67,11 +65,7 @@ def inspect_file(window: Window, name: str, *, where: str = "") -> Inspection:
 def contained(window: Window, name: str, *, whole: bool = False, depth: int = 0) -> Iterator[Code]:
     """Objects of one file, those inside of a wheel or layer included.
 
-    Args:
-        window: the file's bytes.
-        name: what to call it.
-        whole: whether to yield an object even if there is nothing to tell.
-        depth: number of archives around it.
+    ``whole``: whether to yield an object even if there is nothing to tell.
     """
     try:
         head = window.head(_USTAR_AT + 5)

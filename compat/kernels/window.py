@@ -80,8 +80,7 @@ class Memory:
 class Stream:
     """A source over a seekable binary file object, such as a registry's ranged download or a temporary file.
 
-    Args:
-        file: an object with ``seek(offset, whence)``, ``tell()`` and ``read(count)``.
+    ``file``: an object with ``seek(offset, whence)``, ``tell()`` and ``read(count)``.
     """
 
     __slots__ = ("_file", "size")

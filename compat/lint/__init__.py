@@ -71,12 +71,7 @@ def lint(
 ) -> Report:
     """Findings of one file, each with its line; what could not be read is listed as not checked.
 
-    Args:
-        ask: what the file asks for.
-        matrix: what is true.
-        on: facts of the machine that it is meant for; its GPUs, driver and processor are weighed too.
-        select: codes to keep, or their beginnings; empty for all.
-        ignore: codes to leave out, likewise.
+    ``on``: facts of the machine that it is meant for; its GPUs, driver and processor are weighed too.
 
     Raises:
         InputError: for a file that names more versions of a package, or more markers, than a person writes.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.libraries as libraries
 from compat import versions
 from compat.joints.releases import Release, verdict
 from compat.joints.verdict import Clash
@@ -117,10 +118,7 @@ def absent(scene: Scene) -> Iterator[Finding]:
 
 
 def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
-    """A pytorch-cuda for which the channel has no build of the release asked for, or of any.
-
-    The package came with PyTorch 1.13 (PyTorch, "Previous versions").
-    """
+    """A pytorch-cuda for which the channel has no build of the release asked for, or of any."""
     named = {request.name: request for request in step.requests}
     torch, cuda = named.get("pytorch"), named["pytorch-cuda"]
     wanted = re.fullmatch(r"==(\d+\.\d+)(?:\.\*)?", cuda.spec)
@@ -128,7 +126,7 @@ def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
     if wanted is None:
         return
     last = next((row.newest for row in scene.matrix.table("conda") if row.name == "pytorch"), "")
-    bound = f"=={release[1]}.*" if release else f">=1.13,<={last}"
+    bound = f"=={release[1]}.*" if release else f">={scene.matrix.turn('pytorch-cuda').version},<={last}"
     rows = [row for row in scene.matrix.builds("torch") if versions.admits(bound, row.version)]
     built = {row.runtime.removeprefix("cuda") for row in rows if row.runtime.startswith("cuda")}
     known = rows and all(versions.parsed(row.version) <= versions.parsed(last) for row in rows)
@@ -171,9 +169,10 @@ def mkl(scene: Scene) -> Iterator[Finding]:
         known = step.manager == "conda" and [one for one in channels if one in order] == [*order]
         if torch is None or not known or "defaults" in channels[: channels.index("conda-forge")]:
             continue
-        if torch.spec and versions.clashes(torch.spec, ">=2.3"):
+        judged = libraries.mkl(scene.matrix, torch.spec)
+        if isinstance(judged, Clash):
             detail = f"{torch.text} does not load with the newest mkl (undefined symbol: iJIT_NotifyEvent)."
-            yield _warning("framework-pair-mismatch", scene, torch, detail, fix="Add mkl<2024.1.")
+            yield _warning("framework-pair-mismatch", scene, torch, detail, fix=f"Add mkl{judged.wants}.")
 
 
 def floating(scene: Scene) -> Iterator[Finding]:

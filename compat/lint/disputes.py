@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.build as builds
 import compat.joints.packages as joint
 import compat.joints.releases as releases
-import compat.lint.nearest as nearest
 from compat.findings import Evidence
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
@@ -40,7 +39,8 @@ def disputes(item: Taken, other: Taken, scene: Scene) -> tuple[Dispute, ...]:
     """What stands between two packages in every environment that holds both, as the joint says; else nothing."""
     markers = (item.request.marker, other.request.marker)
     worlds = [world for world in scene.worlds if together(markers, (world,))]
-    shared = [world for world in worlds if all(nearest.is_published(one, world, scene) for one in (item, other))]
+    both = [releases.Release(one.request.name, one.version) for one in (item, other)]
+    shared = [world for world in worlds if all(releases.is_published(scene.matrix, one, world) for one in both)]
     worlds, found = shared or worlds, []
     for world in worlds:
         ours, theirs = (_parts(one, world, scene) for one in (item, other))

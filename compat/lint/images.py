@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 from compat.joints import libc
+from compat.joints.python import packaged
 from compat.joints.verdict import Clash, any_of, clash_of
 from compat.lint.finding import finding, of_base, of_request
 from compat.lint.walk import parts_of
@@ -141,10 +142,12 @@ def python_not_packaged(scene: Scene) -> Iterator[Finding]:
     for step in scene.stage.installs:
         for request in step.requests if step.manager == "apt" and row.manager == "apt" else ():
             found = _PACKAGED.fullmatch(request.name)
-            if found is None or not row.pythons or found[1] in row.pythons:
+            judged = packaged(row, found[1]) if found else None
+            if not isinstance(judged, Clash):
                 continue
-            offered = " and ".join(row.pythons)
-            detail = f"{row.os} has no package {request.name}, only Python {offered}, and no other archive is added."
+            detail = (
+                f"{row.os} has no package {request.name}, only Python {judged.wants}, and no other archive is added."
+            )
             level: Severity = "warning" if step.branch else "error"
             fix = "Take a base whose system has this Python, or let uv install it."
             yield of_base("base-python-missing", scene, request.line, detail, severity=level, fix=fix, rows=(row,))

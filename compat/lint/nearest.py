@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat import versions
 from compat.facts import Fact, Host
-from compat.joints.platform import is_at
 
 if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.plan import Plan
-    from compat.versions import Environment
 
 # What a container finds of the machine that it runs on; everything else it brings itself.
 DEVICES: Final = (
@@ -33,11 +30,7 @@ def pin(item: Taken) -> str:
 def plan(wish: str, beside: tuple[str, ...], machine: Host, scene: Scene) -> Plan | None:
     """The nearest plan for a pin with others beside it, which stay where they can; ``None`` if there is none.
 
-    Args:
-        wish: the pin, ``torchvision==0.16.0``.
-        beside: other pins.
-        machine: facts of the machine; the scene's Python, where it is known, takes the place of its own.
-        scene: the file.
+    ``machine``: facts of the machine; the scene's Python, where it is known, takes the place of its own.
     """
     from compat.resolve import nearest
 
@@ -103,14 +96,6 @@ def tagged(one: Taken, other: Taken, scene: Scene) -> str:
             found = beside(moving, kept, scene)
             return found if found != pin(moving) else ""
     return ""
-
-
-def is_published(item: Taken, world: Environment, scene: Scene) -> bool:
-    """Whether a release that is known has a wheel for a place and a Python, as far as its rows tell."""
-    rows = scene.matrix.builds_of(item.request.name, item.version.partition("+")[0]) if item.version else ()
-    python = versions.minor(world.python)
-    here = (is_at(row, world.place) and (not python or not row.python or python in row.python) for row in rows)
-    return not rows or any(here)
 
 
 def _machine(scene: Scene) -> Host:

@@ -69,13 +69,7 @@ def _judged(
 ) -> Iterator[Finding]:
     """The options of a server that a GPU of the machine has no kernels for.
 
-    Args:
-        command: what runs.
-        image: that it runs in; empty if not known.
-        known: packages that are there -> their versions.
-        ask: the file.
-        matrix: what is true.
-        machine: that the file is meant for.
+    ``image``: that it runs in; empty if not known. ``known``: packages that are there -> their versions.
     """
     base = bases.read(image, matrix)
     name, is_server = next((_IMAGES[end] for end in _IMAGES if base.repository.endswith(end)), ("", False))

@@ -221,6 +221,11 @@ class Matrix:
         found = next(iter(exact or sorted(series, key=versions.release)), None)
         return numbered[found] if found else None
 
+    def turn(self, name: str) -> rows.Turn:
+        """The first release with something: ``cgroup-v2``."""
+        table: Sequence[rows.Turn] = self.table("turns")
+        return next(row for row in table if row.turn == name)
+
     def capability(self, cc: str) -> rows.Capability | None:
         """Facts about ``8.9`` or ``sm_89``."""
         plain = cc if "." in cc else f"{cc[3:-1]}.{cc[-1]}"
@@ -272,11 +277,7 @@ def _overlay_key(row: rows.Row) -> tuple[Any, ...]:
 def typed(shape: type[R], raw: store.Raw, table: str, days: Mapping[str, str] | None = None) -> Sequence[R]:
     """A raw row as a value of its type; for a build one value per release.
 
-    Args:
-        shape: the type.
-        raw: the row as the file has it.
-        table: its table.
-        days: day of a release, ``torch 2.9.1``, for builds that state none.
+    ``raw``: the row as the file has it. ``days``: day of a release, ``torch 2.9.1``, for builds that state none.
 
     Raises:
         InputError: if the row does not have the shape of its type; :mod:`compat.matrix.schema` would say why.

@@ -47,10 +47,9 @@ class _Book:
 def check(paths: Iterable[Path], *, beneath: Iterable[Path] | None = None) -> list[InputError]:
     """All faults of the files in ``paths``, in the files' order; none if they are fit to be used.
 
-    Args:
-        paths: the files to check: those of the shipped matrix, or somebody's overlay.
-        beneath: files that an overlay lies on; their rows count for the laws, their own faults are not told. By
-            default the shipped files, unless one of them is itself among ``paths``.
+    ``paths``: the files to check: those of the shipped matrix, or somebody's overlay. ``beneath``: files that an
+    overlay lies on; their rows count for the laws, their own faults are not told. By default the shipped files, unless
+    one of them is itself among ``paths``.
     """
     paths = list(paths)
     below, book = _Book(), _Book()

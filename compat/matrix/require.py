@@ -70,12 +70,8 @@ def satisfies_require(
 ) -> Check:
     """Whether a host may start an image with this condition; an empty argument is a fact that is not known.
 
-    Args:
-        expression: value of one NVIDIA_REQUIRE_* variable.
-        driver: kernel driver version, ``535.104.05``.
-        driver_cuda: CUDA version that the driver reports, ``12.2``.
-        brand: the device's brand word, ``tesla``, ``geforce``, ``nvidiartx``.
-        arch: its compute capability, ``8.9``.
+    ``driver_cuda``: CUDA version that the driver reports, ``12.2``. ``brand``: the device's brand word, ``tesla``,
+    ``geforce``, ``nvidiartx``.
 
     Raises:
         InputError: if the expression is not one.

@@ -161,9 +161,8 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 def row_faults(table: str, raw: Any) -> Iterator[Fault]:
     """Everything that is wrong with the shape of one raw row of ``table``.
 
-    Args:
-        table: name of the table in the file, such as ``gpus`` or a package's builds.
-        raw: the row as TOML or JSON gave it; it may be anything, since overlays come from strangers.
+    ``table``: name of the table in the file, such as ``gpus`` or a package's builds. ``raw``: the row as TOML or JSON
+    gave it; it may be anything, since overlays come from strangers.
 
     Yields:
         one fault per wrong key: unknown, missing, of another type, or not in the field's spelling.

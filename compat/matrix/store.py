@@ -177,8 +177,7 @@ def stated(row: Row) -> Raw:
 class Held:
     """Tables that lie in memory.
 
-    Args:
-        tables: rows by table. ``cited``: source id -> citation.
+    ``tables``: rows by table. ``cited``: source id -> citation.
     """
 
     def __init__(self, tables: Mapping[str, list[Raw]], cited: Mapping[str, str]) -> None:

@@ -161,9 +161,7 @@ class Page:
     def pairs(self, known: frozenset[str], columns: Mapping[str, tuple[str, ...]]) -> dict[str, list[Pair]]:
         """Every pair whose label is in ``known``.
 
-        Args:
-            known: labels of all readers.
-            columns: first word -> labels that may be parted from their value by blanks alone.
+        ``columns``: first word -> labels that may be parted from their value by blanks alone.
         """
         found: dict[str, list[Pair]] = {}
         for index, line in enumerate(self.lines):

@@ -98,11 +98,7 @@ _SPELLED: Final[Mapping[str, Callable[[str], str]]] = {
 def said(fact: str, pattern: str, key: str = "", weight: Weight = Weight.RUNNING) -> LineReader:
     """A reader of the value that a line states.
 
-    Args:
-        fact: a name of the catalogue.
-        pattern: finds the value, in its first group or, group for group, joined by dots.
-        key: the package, where ``fact`` is ``packages``.
-        weight: how directly it is known.
+    ``pattern``: finds the value, in its first group or, group for group, joined by dots.
     """
     shape, spelled = re.compile(pattern), _SPELLED.get(fact, str)
 

@@ -89,10 +89,7 @@ def blobs(
 ) -> Iterator[tuple[str, IO[bytes], int]]:
     """The parts of an image as an OCI layout names them: ``index.json``, its manifest, its configuration, its layers.
 
-    Args:
-        where: the image.
-        choose: of an index of several platforms, the manifests that fit, the best one first.
-        login: account and password for that registry.
+    ``choose``: of an index of several platforms, the manifests that fit, the best one first.
 
     Yields:
         Name, stream and size of each part. A stream ends when the next part is asked for; one that is not read is not

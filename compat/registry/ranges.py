@@ -35,9 +35,7 @@ _TRIES: Final = 2  # for a block that was cut short on its way
 class Remote:
     """Bytes of a file behind an address: ``size`` and ``read_at``, as :mod:`compat.kernels` reads.
 
-    Args:
-        url: address of the file.
-        tell: called with the MiB that are here and those that were asked for, each time that some arrive.
+    ``tell``: called with the MiB that are here and those that were asked for, each time that some arrive.
 
     Raises:
         InputError: if the address is none, or its server does not serve parts of files.
@@ -181,9 +179,7 @@ def _server(url: str) -> str:
 def inspect(url: str, tell: Tell | None = None) -> Inspection:
     """Inspect a remote wheel or library.
 
-    Args:
-        url: its address.
-        tell: called with the MiB that are here and those that were asked for, as they arrive.
+    ``tell``: called with the MiB that are here and those that were asked for, as they arrive.
 
     Raises:
         InputError: if there is nothing that can be read in parts.

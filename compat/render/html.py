@@ -51,11 +51,7 @@ def filled(template: str, *, script: str = "", style: str = "", **values: Any) -
 
     Its policy lets it load nothing and run only our own script, also without a network.
 
-    Args:
-        template: name of the template.
-        script: file of the script; none by default.
-        style: file of further rules beside ``report.css``.
-        **values: what the template says; every text is escaped.
+    ``script``: file of the script; none by default. ``**values``: what the template says; every text is escaped.
     """
     from markupsafe import Markup
 

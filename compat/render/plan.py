@@ -27,10 +27,8 @@ _KERNELS: Final = {
 def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> str:
     """The whole answer.
 
-    Args:
-        given: a plan, a conflict with its ways out, or that what decides is not known.
-        pen: how to draw.
-        explain: whether to tell for each choice of the plan what lost to it and why, and the sources of a clash.
+    ``given``: a plan, a conflict with its ways out, or that what decides is not known. ``explain``: whether to tell for
+    each choice of the plan what lost to it and why, and the sources of a clash.
     """
     pen = pen or Ink()
     lines: list[str] = []
@@ -62,11 +60,7 @@ def _told(chosen: Plan) -> frozenset[str]:
 def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True) -> list[str]:
     """The plan: what to install on what, what it needs of the host.
 
-    Args:
-        chosen: the plan.
-        pen: how to draw.
-        explain: whether to add the choices.
-        settled: false where the plan is only the nearest one, because a fact that decides is not known.
+    ``settled``: false where the plan is only the nearest one, because a fact that decides is not known.
     """
     said = pen.words.said
     runtime = said("no GPU code") if chosen.runtime == NO_CODE else chosen.runtime

@@ -24,8 +24,7 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 def report(found: Report) -> dict[str, Any]:
     """The SARIF document of a report; findings without a place point at the machine as a whole.
 
-    Args:
-        found: the findings; what fits and what was not checked have no place in SARIF results.
+    ``found``: the findings; what fits and what was not checked have no place in SARIF results.
     """
     rules = {finding.code: finding for finding in found.findings}
     driver = {

@@ -32,11 +32,7 @@ def text(
 ) -> str:
     """A line per probe, then the findings, then one line that says what it amounts to.
 
-    Args:
-        document: the ``envcheck.verify/1`` document.
-        findings: what the failed probes mean, with their fixes.
-        title: the command that asked.
-        pen: how to draw.
+    ``findings``: what the failed probes mean, with their fixes.
     """
     pen = pen or Ink()
     lines = [

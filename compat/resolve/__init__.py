@@ -37,12 +37,8 @@ def resolve(
 ) -> Answer:
     """Find the builds that fit together and the target, or the reason why there are none.
 
-    Args:
-        requirements: PEP 508 requirements, most important first.
-        host: facts of the target; facts that options state are marked as such.
-        matrix: what is true of builds, drivers, devices and images.
-        cpu: whether CPU builds are asked for; never chosen otherwise.
-        prefer: ``proven``, ``newest``, ``smallest``, ``oldest-driver`` or ``stable``.
+    ``host``: facts of the target; facts that options state are marked as such. ``cpu``: whether CPU builds are asked
+    for; never chosen otherwise.
 
     Raises:
         InputError: if a requirement is malformed, unknown or names a version that does not exist.

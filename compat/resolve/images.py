@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.joints.base import starts
 from compat.joints.build import split_runtime
-from compat.joints.libraries import cudnn_of
-from compat.joints.verdict import Clash
+from compat.joints.libc import of_system
+from compat.joints.libraries import cudnn_of, is_cudnn, minors_past
+from compat.joints.python import packaged
+from compat.joints.verdict import Clash, Fits
 from compat.lazy import dataclass
 from compat.plan import BaseImage
 from compat.resolve.situation import FITS, both, either
@@ -177,7 +179,8 @@ class Images:
             return
         for row, flavour, purpose, why in self._suitable(need):
             system = self._known.system(row.os)
-            if arch not in row.arch or row.status not in _STATUS or not _carries_glibc(system, need.glibc):
+            old = system is not None and isinstance(of_system(system, need.glibc), Clash)
+            if arch not in row.arch or row.status not in _STATUS or old:
                 continue
             python, source = self._python(row, system, pythons)
             if not python:
@@ -217,10 +220,9 @@ class Images:
             return row.python, "image"
         if system is not None and system.python in pythons:
             return system.python, "distribution"
-        ready = set(system.pythons).difference(system.unfinished) if system is not None else set()
-        packaged = [text for text in pythons if text in ready]
-        if packaged:
-            return packaged[0], "distribution"
+        for text in pythons:
+            if system and text not in system.unfinished and isinstance(packaged(system, text), Fits):
+                return text, "distribution"
         rows = self._interpreters
         alone = [text for text in pythons if not rows or (text in rows and rows[text].standalone)]
         return next(iter(sorted(alone, key=self._is_early)), ""), "uv" if alone else ""
@@ -259,8 +261,8 @@ class Images:
         wanted = "cudnn-runtime" if cudnn else "runtime"
         listed = f"{' and '.join(need.system)} must come from the image"
         for row in self._known.images_of(_PURPOSES.get(kind, "?")):
-            past = _past(row.runtime, need)
-            if past < 0 or (cudnn and not f"{row.cudnn}.".startswith(f"{cudnn}.")):
+            past = minors_past(row.runtime, need.runtime, need.system)
+            if past < 0 or (cudnn and not is_cudnn(cudnn, row.cudnn)):
                 continue
             if kind != "cuda":
                 yield row, "", int(not row.tag.endswith(("-complete", "-full"))), listed
@@ -330,33 +332,6 @@ class Images:
             if machine.number and isinstance(starts(self._known.matrix, *asked), Clash):
                 violations = both(violations, either((machine.bit,), (device.bit,)))
         return violations
-
-
-def has_musl(system: System) -> bool:
-    """Whether a system's C library is musl, for which glibc wheels are not made: apk is Alpine's package manager.
-
-    Source: PEP 656 (musllinux tags exist because manylinux wheels do not load there); Alpine's package musl.
-    """
-    return system.manager == "apk"
-
-
-def _past(runtime: str, need: Need) -> int:
-    """By how many minors an image's runtime is past the one that is needed; -1 if it does not serve."""
-    if runtime == need.runtime:
-        return 0
-    (kind, number), (wanted, least) = split_runtime(runtime), split_runtime(need.runtime)
-    own = [item for item in need.system if item.startswith(kind)]
-    if kind != wanted or "." not in number or own != [f"{kind}{versions.major(least or '0')}"]:
-        return -1
-    have, first = (*versions.release(number), 0), (*versions.release(least), 0)  # a release has no zeros at its end
-    return have[1] - first[1] if have[0] == first[0] else -1
-
-
-def _carries_glibc(system: System | None, floor: str) -> bool:
-    """Whether a system's C library reaches a floor; a system that the matrix does not know is given the benefit."""
-    if not floor or system is None:
-        return True
-    return not has_musl(system) and (not system.glibc or versions.at_least(system.glibc, floor))
 
 
 def _os_rank(os: str, python: str) -> tuple[object, ...]:

@@ -19,7 +19,6 @@ from compat.joints.python import in_order
 from compat.joints.verdict import FITS, Unknown, clash_of, is_inferred
 from compat.lazy import dataclass
 from compat.plan import Member
-from compat.resolve.images import has_musl
 from compat.resolve.options import ANY_PYTHON
 
 if TYPE_CHECKING:
@@ -77,11 +76,8 @@ class Clash:
     def row(self, text: str, *sources: Row, by: str = "", of: Sequence[Build] = ()) -> Member:
         """A member that cites rows of the matrix; it is likely where one of those that decide is only inferred.
 
-        Args:
-            text: what they say.
-            sources: the rows.
-            by: the field that decides; empty where nothing that may be inferred does.
-            of: the rows whose field that is, where it is not the first of those cited.
+        ``by``: the field that decides; empty where nothing that may be inferred does. ``of``: the rows whose field that
+        is, where it is not the first of those cited.
         """
         likely = bool(by) and any(is_unseen(self.search.known.matrix, row, by) for row in of)
         likely = likely or (bool(by) and not of and any(is_inferred(row, by) for row in sources[:1]))
@@ -295,13 +291,10 @@ def _os(clash: Clash) -> Iterator[Member]:
     system = search.known.system(search.target.os)
     floors = [one.option.build.glibc for one in clash.builds if one.option.build.glibc]
     lowest = min(floors, key=versions.release, default="")
-    if system and has_musl(system):
-        text = f"{clash.name} needs glibc {lowest or 'of any version'}, and {system.os} has musl"
-        yield clash.row(text, system, by="platforms", of=clash.rows)
-        return
-    if system and system.glibc and lowest and not versions.at_least(system.glibc, lowest):
-        text = f"{clash.name} needs glibc {lowest} or later, and {system.os} has {system.glibc}"
-        yield clash.row(text, system, by="glibc", of=clash.rows)
+    judged = clash_of(libc.of_system(system, lowest or "0")) if system else None
+    if system and judged:
+        by, floor = ("glibc", f"{lowest} or later") if system.glibc else ("platforms", lowest or "of any version")
+        yield clash.row(f"{clash.name} needs glibc {floor}, and {judged.why}", system, by=by, of=clash.rows)
         return
     vendors = search.target.vendors or {"nvidia"}
     needs = sorted({item for one in clash.builds for item in one.option.build.system if one.option.vendor in vendors})

@@ -29,10 +29,8 @@ __all__ = ["RULES", "Page", "judge", "page"]
 def judge(host: Host, matrix: Matrix, **given: Unpack[Given]) -> Report:
     """Judge a machine.
 
-    Args:
-        host: its facts, complete or partial.
-        matrix: what is true of frameworks, drivers and devices.
-        given: what is known and asked beside them; see :class:`compat.rules.engine.Given`.
+    ``matrix``: what is true of frameworks, drivers and devices. ``given``: what is known and asked beside them; see
+    :class:`compat.rules.engine.Given`.
 
     Returns:
         findings, the root cause first and consequences folded under it; what fits; and what was not judged, with the

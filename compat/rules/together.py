@@ -100,13 +100,8 @@ def clashing(
 ) -> Found | None:
     """An installed release none of whose builds fits, as a finding; the first of those that are surest.
 
-    Args:
-        items: what is installed.
-        judge: the joint, asked of one build.
-        matrix: what is true.
-        this: what the machine has, for the end of the sentence.
-        facts: the facts that say so.
-        among: the builds of a release that are asked; those for this system and Python unless told otherwise.
+    ``this``: what the machine has, for the end of the sentence. ``among``: the builds of a release that are asked;
+    those for this system and Python unless told otherwise.
     """
     likely: Found | None = None
     for item in items:

@@ -130,9 +130,7 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
 def started(entry: Sequence[str], arguments: Sequence[str]) -> tuple[Command, ...]:
     """What a container starts.
 
-    Args:
-        entry: words that replace the program of its image; empty where that stays.
-        arguments: words that follow.
+    ``entry``: words that replace the program of its image; empty where that stays.
     """
     if entry:
         return tuple(_unwrapped([*entry, *arguments]))
@@ -235,10 +233,8 @@ class _Arms:
     def enter(self, piece: str, condition: str, patterns: str) -> bool:
         """Take note of the words that a piece begins with (``then if``); whether it is a condition.
 
-        Args:
-            piece: the piece of the script.
-            condition: what an ``if`` or ``elif`` in it asks, up to its ``then``.
-            patterns: those of a ``case`` that stand before it, each with its bar.
+        ``condition``: what an ``if`` or ``elif`` in it asks, up to its ``then``. ``patterns``: those of a ``case`` that
+        stand before it, each with its bar.
         """
         asks, words = False, piece.split()
         rest = iter(words)

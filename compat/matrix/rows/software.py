@@ -79,6 +79,19 @@ class Conda(Row):
     newest: str = ""
 
 
+@row("turns", key="turn")
+class Turn(Row):
+    """The first release of a program with something that decides (table ``turns``).
+
+    Attributes:
+        turn: what that is, ``cgroup-v2``; ``name`` the program or package, and ``version`` the release.
+    """
+
+    turn: str
+    name: str
+    version: str
+
+
 @row("majors", key="name python")
 class Major(Row):
     """The first release of a shared package that breaks what was built before it (table ``majors``).

@@ -11,9 +11,10 @@ from compat.changes import Command, Container, Service, System
 from compat.errors import InputError
 from compat.findings import Fix
 from compat.joints.base import starts
+from compat.joints.driver import board_image
 from compat.joints.verdict import Clash
 from compat.reading.jetson_release import image_l4t
-from compat.rules.knowledge import cite, cuda_of_driver, products_of
+from compat.rules.knowledge import cite, cuda_of_driver, is_version, products_of
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, Unsure, told
 
 if TYPE_CHECKING:
@@ -301,11 +302,11 @@ def _published(image: str, matrix: Matrix) -> Image | None:
 def _newer_board(image: str, own: str) -> Outcome:
     """An image for a newer L4T than the Jetson has, whose driver is part of its system."""
     tagged = image_l4t(image)
-    if not tagged or not own or int(tagged[:2]) <= int(own[:2]):
+    judged = board_image(tagged, own) if tagged and is_version(own) else None
+    if not isinstance(judged, Clash):
         return None
     fix = Fix(f"Choose an image for L4T {own}, or flash the board with a newer JetPack.")
-    detail = f"{image} needs the driver of L4T {tagged}; this board has L4T {own}."
-    return Found(detail=detail, facts=("l4t", "image"), fix=fix)
+    return Found(detail=f"{image}: {judged.why}.", facts=("l4t", "image"), fix=fix)
 
 
 class ContainerImageArch(Rule):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat import versions
 from compat.changes import Command, Container, Service, System
-from compat.rules.knowledge import is_version
+from compat.joints.base import knows_cgroup
+from compat.joints.verdict import Clash
+from compat.rules.knowledge import cite, is_version
 from compat.rules.remedies import CONFIGURE_DOCKER, LIST_DEVICES
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
 
@@ -185,15 +187,15 @@ class ContainerToolkitOld(NvidiaRule):
     area = "docker"
     requires = ("container-no-gpu",)
     changes = (System("container-toolkit"),)
-    _CGROUP_V2: Final = (1, 8)  # libnvidia-container 1.8.0, release notes: support for cgroup v2
 
-    def check(self, container_toolkit: str, cgroup: str) -> Outcome:
-        """The toolkit is of the major before 1.8, which cannot set device rules under cgroup v2."""
+    def check(self, container_toolkit: str, cgroup: str, matrix: Matrix) -> Outcome:
+        """The toolkit is of a release that cannot set device rules under cgroup v2."""
         if not is_version(container_toolkit) or not cgroup.startswith("v2"):
             return None
-        if versions.release(container_toolkit) >= self._CGROUP_V2:
-            return Fits(Sentence("container toolkit {version} knows cgroup v2", version=container_toolkit))
-        return Found(detail=f"Toolkit {container_toolkit} does not know cgroup v2.", severity="error")
+        judged = knows_cgroup(matrix, container_toolkit, cgroup)
+        if isinstance(judged, Clash):
+            return Found(detail=f"{judged.why}.", severity="error", sources=cite(matrix, *judged.rows))
+        return Fits(Sentence("container toolkit {version} knows cgroup v2", version=container_toolkit))
 
 
 class CdiSpecStale(NvidiaRule):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-from compat import versions
 from compat.changes import Container, System
 from compat.joints import libc as clib
 from compat.joints import platform as joint
@@ -264,7 +263,7 @@ class GlibcTooOld(Rule):
         facts = told(glibc=host.glibc) or told(os=host.os)
         need = signals.value("glibc_need") or self._of_wheel(signals)
         unknown = not is_version(have) and bool(signals.value("glibc_need"))
-        if need and (unknown or (is_version(have) and not versions.at_least(have, need))):
+        if need and (unknown or (is_version(have) and not clib.reaches(have, need))):
             shown = this if have else "this system is older"
             return Found(detail=f"A library asks for glibc {need}; {shown}.", facts=facts)
         if not is_version(have):
