@@ -4,7 +4,8 @@
 Each plan's Dockerfile says what is installed; uv says which wheels that comes to; of each wheel the dynamic sections of
 its objects are read through ranges. The record tells of each plan its wheels, and of each wheel the libraries that it
 lacks, with the objects that name them, and those that it has of the ones that others lack. tests/images/test_needed.py
-holds it against what the image installs. A plan whose index is not reached is recorded with the reason.
+holds it against what the image installs. A plan whose index is not reached is recorded with the reason. A wheel that
+the record has is not read again, for a published file does not change; one without libraries is told by its directory.
 
     python scripts/image_libraries.py              # measure what is recorded, as it is planned today
     python scripts/image_libraries.py vllm@sm_90   # one more, or again: framework@target, or framework@cpu
@@ -15,9 +16,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shlex
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from polite import Client  # noqa: E402
 from simple_index import Index, configured_index, write_whole  # noqa: E402
 from wheel_facts import is_wheel  # noqa: E402
 
-from compat.dockerfile import write  # noqa: E402
+from compat.dockerfile.steps import constraints, installs  # noqa: E402
 from compat.kernels import elf, linkage, packed  # noqa: E402
 from compat.kernels.values import Code  # noqa: E402
 from compat.kernels.window import CutShortError, Stream, Window  # noqa: E402
@@ -91,14 +92,6 @@ def planned(wish: str, target: str) -> Plan | None:
     return answer.plan if answer.plan and answer.plan.base_image else None
 
 
-def installs(text: str) -> Iterator[tuple[str, list[str]]]:
-    """What each call of pip in a Dockerfile installs: the index, empty for the default one, and the requirements."""
-    for call in re.findall(r"pip install ((?:[^&\n\\]|\\\n)*)", text):
-        words = shlex.split(call.replace("\\\n", " "))
-        own = next((words[at + 1] for at, word in enumerate(words) if word in {"--index-url", "--find-links"}), "")
-        yield own, [word for word in words if not word.startswith("-") and word != own]
-
-
 def _listed(plan: Plan) -> dict[str, Any]:
     """What is recorded of a plan: the releases that it holds, and its wheels or why they are not known."""
     found: dict[str, Any] = {
@@ -106,13 +99,19 @@ def _listed(plan: Plan) -> dict[str, Any]:
         "base": plan.base_image.image if plan.base_image else "",
         "python": plan.python,
     }
-    calls = list(installs(write(plan)))
-    if elsewhere := sorted({own for own, _ in calls if own}):
+    if made := [build.requirement for build in plan.builds if build.compile]:
+        return found | {"unread": f"{' '.join(made)} is compiled from source"}
+    calls = installs(plan)
+    if elsewhere := sorted({call.index for call in calls if call.index}):
         return found | {"unread": f"{' '.join(elsewhere)} was not read"}
-    lines = [line for _, listed in calls for line in listed]
+    lines = [line for call in calls for line in (*call.requirements, *call.loose)]
     words = ["uv", "pip", "compile", "-q", "--no-header", "--no-annotate", "--python-version", plan.python]
     words += ["--python-platform", f"x86_64-manylinux_2_{_GLIBC}", "--only-binary", ":all:", "-"]
-    told = subprocess.run(words, input="\n".join(lines), capture_output=True, text=True, check=False)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as held:
+        held.write("\n".join(constraints(plan)))
+        held.flush()
+        words += ["--constraint", held.name]
+        told = subprocess.run(words, input="\n".join(lines), capture_output=True, text=True, check=False)
     if told.returncode:
         return found | {"unread": " ".join(told.stderr.split())[:300]}
     return found | {"wheels": [line for line in told.stdout.splitlines() if "==" in line]}
@@ -125,12 +124,16 @@ def _links(index: Index, pin: str, plans: dict[str, Any], before: dict[str, Any]
     file = _wheel(index, name, version, python)
     if file is None:
         return dict(before.get(pin, {"needs": {}, "has": [], "unread": "no wheel fits"}))
-    found: dict[str, Any] = json.loads(index.derived(file, "linkage.json", lambda: _read(index, file)))
-    own = {name.rpartition("/")[2] for name in index.names(file)}
+    members = {name.rpartition("/")[2] for name in index.names(file)}
+    own = {name for name in members if ".so" in name}
+    if not own:
+        return {"file": file.name, "needs": {}, "has": []}
+    found: dict[str, Any] = before.get(pin, {})
+    if found.get("file") != file.name:
+        found = json.loads(index.derived(file, "linkage.json", lambda: _read(index, file)))
+        print(f"{pin}: read", file=sys.stderr, flush=True)
     left = {name: paths for name, paths in found["needs"].items() if name not in own and not _CORE.fullmatch(name)}
-    found["needs"] = left
-    print(f"{pin}: {len(found['needs'])}", file=sys.stderr, flush=True)
-    return found
+    return {"file": file.name, "needs": left, "has": sorted(own.union(found["has"]))}
 
 
 def _wheel(index: Index, name: str, version: str, python: str) -> File | None:

@@ -94,7 +94,7 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
     from docker.errors import APIError
 
     try:
-        if limits.get("device_requests") and podman.is_podman(client):
+        if ("annotations" in limits or limits.get("device_requests")) and podman.is_podman(client):
             return podman.created(client, image, command, _ENVIRONMENT, **limits)
         return client.containers.create(
             image.id,

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.build.podman import is_podman
+from compat.build.podman import KEEP_GROUPS, is_podman
 from compat.errors import CannotCheckError, InputError
 
 if TYPE_CHECKING:
@@ -114,7 +114,10 @@ def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:
     if gpus == "none" or runtime == "cpu":
         return {}
     if runtime.startswith(("rocm", "xpu")):
-        return _nodes(("/dev/kfd", "/dev/dri") if runtime.startswith("rocm") else ("/dev/dri",))
+        found = _nodes(("/dev/kfd", "/dev/dri") if runtime.startswith("rocm") else ("/dev/dri",))
+        # Rootless Podman maps a group's number to another one of the host; crun keeps the caller's (podman-run(1)).
+        rootless = found["devices"] and is_podman(client) and client.info().get("Rootless")
+        return {"devices": found["devices"], "annotations": {KEEP_GROUPS: "1"}} if rootless else found
     known = _has_nvidia(client)
     if not known and "=" not in gpus:
         return {}

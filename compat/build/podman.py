@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+KEEP_GROUPS: Final = "run.oci.keep_original_groups"  # crun(1); what ``--group-add keep-groups`` sets
 _CREATE: Final = "/v4.0.0/libpod/containers/create"
 
 
@@ -20,7 +21,7 @@ def is_podman(client: Any) -> bool:
 
 
 def created(client: Any, image: Any, command: Sequence[str], environment: Mapping[str, str], **limits: Any) -> Any:
-    """A container that is not started yet, with the devices of ``limits["device_requests"]``.
+    """A container that is not started yet, with devices by CDI names or as nodes.
 
     ``client``: the engine, as Docker's SDK has it. ``limits``: what the container may have, as the SDK calls it.
 
@@ -42,13 +43,15 @@ def _specification(
 
     SELinux keeps a confined container from NVIDIA's device nodes (NVIDIA Container Toolkit, "Support for CDI").
     """
+    named = (name for request in limits.get("device_requests", ()) for name in request["DeviceIDs"])
     memory = {"limit": limits["mem_limit"], "swap": limits["memswap_limit"]}
     return {
         "image": image,
         "entrypoint": list(command[:1]),
         "command": list(command[1:]),
         "env": dict(environment),
-        "devices": [{"path": name} for request in limits["device_requests"] for name in request["DeviceIDs"]],
+        "devices": [{"path": name} for name in (*limits.get("devices", ()), *named)],
+        "annotations": limits.get("annotations", {}),
         "netns": {"nsmode": limits["network_mode"]},
         "read_only_filesystem": limits["read_only"],
         "mounts": [

@@ -24,15 +24,18 @@ SYSTEMS: Final = tuple(_MANAGERS)
 _OPENMP: Final = {"apt": ("libgomp1",), "dnf": ("libgomp",)}
 # RHEL and its like have no FFmpeg of their own.
 _FFMPEG: Final = {"apt": ("ffmpeg",)}
+_QT: Final = {"apt": ("libgl1", "libglib2.0-0"), "dnf": ("mesa-libGL", "glib2")}
 _LIBRARIES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     # What wheels name as needed, do not carry, and slim images lack: measured by scripts/image_libraries.py.
     "lightgbm": _OPENMP,
+    "mindspore": _OPENMP,
     "paddlepaddle": _OPENMP,
     "paddlepaddle-gpu": _OPENMP,
     "sglang": _FFMPEG,  # which requires torchcodec
     "torchcodec": _FFMPEG,
-    # which requires opencv-python, whose module is linked with Qt
-    "ultralytics": {"apt": ("libgl1", "libglib2.0-0"), "dnf": ("mesa-libGL", "glib2")},
+    # which require opencv-python, whose module is linked with Qt
+    "insightface": _QT,
+    "ultralytics": _QT,
 }
 # Where the key of Intel's repository lies in the image.
 INTEL_KEY: Final = "/etc/apt/keyrings/intel-graphics.asc"

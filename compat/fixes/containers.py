@@ -24,6 +24,8 @@ _RUN: Final = pattern(
     r"\b(?:(?P<engine>docker|podman|nerdctl)(?P<middle>(?: container)? run)|(?P<snug>singularity|apptainer) \w+)\b"
 )
 _NODES: Final = "--device /dev/kfd --device /dev/dri"
+# Rootless Podman maps a number to another group of the host; it keeps the caller's own groups (podman-run(1)).
+_GROUP: Final = re.compile(r"--group-add \$\([^)]*\)")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
@@ -100,7 +102,10 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
         return (change,)
     if engine in {"podman", "nerdctl"}:
         option = "--device nvidia.com/gpu=all" if engine == "podman" else "--gpus all"
-        return (replace(change, engine=engine, options=change.options.replace("--gpus all", option)),)
+        options = change.options.replace("--gpus all", option)
+        if engine == "podman" and not any(re.search(r"\bsudo podman\b", line) for line in case.commands):
+            options = _GROUP.sub("--group-add keep-groups", options)
+        return (replace(change, engine=engine, options=options),)
     snug = engine in {"singularity", "apptainer"} and change.options == "--gpus all"
     return (replace(change, engine=engine, command="exec", options="--nv"),) if snug else ()
 

@@ -262,6 +262,24 @@ PASTED = {
         "$ podman run --gpus all my/app nvidia-smi\nFailed to initialize NVML: Insufficient Permissions\n",
         ("device-permission", "podman run --security-opt=label=disable --gpus all my/app", "render"),
     ),
+    "podman without root keeps the caller's groups": (
+        (
+            "$ podman run --device /dev/kfd --device /dev/dri rocm/pytorch rocminfo\n"
+            "Unable to open /dev/kfd read-write: Permission denied\n"
+        ),
+        (
+            "device-permission",
+            "podman run --group-add keep-groups --device /dev/kfd --device /dev/dri rocm/pytorch",
+            "getent",
+        ),
+    ),
+    "podman as root takes a number": (
+        (
+            "$ sudo podman run --device /dev/kfd --device /dev/dri rocm/pytorch rocminfo\n"
+            "Unable to open /dev/kfd read-write: Permission denied\n"
+        ),
+        ("device-permission", "podman run --group-add $(getent group render | cut -d: -f3)", "keep-groups"),
+    ),
     "an image that nobody names": (
         "root@0123456789ab:/# rocminfo\nUnable to open /dev/kfd read-write: No such file or directory\n",
         ("container-no-gpu", "/dev/kfd", "IMAGE"),

@@ -18,6 +18,7 @@ from compat.build import build_image, images, verify
 from compat.build.clients import client
 from compat.build.engine import _nodes, confinement, devices
 from compat.build.images import failing_step, failure
+from compat.build.podman import _specification
 from compat.build.verification import planned
 from compat.errors import CannotCheckError, InputError
 
@@ -354,6 +355,25 @@ def test_nodes_that_are_there_are_given_with_the_groups_that_own_them(tmp_path):
     assert given["devices"] == [f"{tmp_path / name}:{tmp_path / name}:rwm" for name in ("kfd", "dri")]
     assert given["group_add"] == [str(tmp_path.stat().st_gid)]
     assert _nodes((str(tmp_path / "missing"),)) == {"devices": [], "group_add": []}
+
+
+@pytest.mark.parametrize(
+    ("client", "kept"),
+    [
+        (Client("Podman Engine", Rootless=True), {"annotations": {"run.oci.keep_original_groups": "1"}}),
+        (Client("Podman Engine", Rootless=False), {"group_add": ["44"]}),
+        (Client(), {"group_add": ["44"]}),
+    ],
+)
+def test_a_rootless_podman_keeps_the_callers_groups_for_amds_nodes(monkeypatch, client, kept):
+    """It maps a group's number to another group of the machine, which owns no device."""
+    node = "/dev/kfd:/dev/kfd:rwm"
+    monkeypatch.setattr("compat.build.engine._nodes", lambda paths: {"devices": [node], "group_add": ["44"]})
+    given = devices(client, "rocm6.4", "all")
+    assert given == {"devices": [node], **kept}
+    if "annotations" in given:
+        told = _specification("x", ["python"], {}, {**confinement(1024**3), **given, "name": "n", "labels": {}})
+        assert (told["devices"], told["annotations"]) == ([{"path": node}], given["annotations"])
 
 
 def test_confinement_leaves_nothing_open():

@@ -20,10 +20,10 @@ RECORD = json.loads((Path(__file__).parent / "needed.json").read_text())
 WHEELS = RECORD["wheels"]
 READ = {name: told for name, told in RECORD["plans"].items() if "wheels" in told}
 
-MOUNTED = {"libcuda.so.1"}
-"""What the NVIDIA Container Toolkit mounts for ``compute`` (its "Docker Specialized Configurations")."""
+MOUNTED = {"libcuda.so.1", "libnvidia-ml.so.1"}
+"""What the NVIDIA Container Toolkit mounts for ``compute,utility`` (its "Docker Specialized Configurations")."""
 
-DISTRIBUTION = {"libz.so.1"}
+DISTRIBUTION = {"libz.so.1", "liblzma.so.5", "libbz2.so.1"}
 """What dpkg and rpm themselves are linked with, so that every base has it."""
 
 PACKAGES = {
@@ -39,8 +39,8 @@ PACKAGES = {
 BASES = {
     # packages cuda-libraries, libnccl2 of the runtime flavour's Dockerfile (gitlab.com/nvidia/container-images/cuda)
     r"nvidia/cuda:[\d.]+-(cudnn-)?runtime-.*": r"lib(cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nccl)\.so\.\d+",
-    # all of ROCm is in the full flavour; no registry was reached to list it
-    r"rocm/dev-ubuntu-[\d.]+:[\d.]+-(complete|full)": r"lib(roc|hip|hsa|MIOpen|amd|rccl).*\.so\.\d+",
+    # all of ROCm is in the full flavour, and the libnuma that its libhsakmt needs; no registry was reached to list it
+    r"rocm/dev-ubuntu-[\d.]+:[\d.]+-(complete|full)": r"lib(roc|hip|hsa|MIOpen|amd|rccl|numa).*\.so\.\d+",
 }
 """Base images, and what they bring beside the distribution."""
 
@@ -51,7 +51,8 @@ OPTIONAL = {
     r"numba:numba/np/ufunc/(omppool|tbbpool)\..*": "one of three ways to run threads; the third needs nothing",
     r"bitsandbytes:bitsandbytes/libbitsandbytes_(cuda1[12]\d|rocm\d+|xpu\d+)\.so": "one for each runtime: torch's is taken",
     r"onnxruntime-gpu:.*/libonnxruntime_providers_tensorrt\.so": "opened where that provider is asked for",
-    r"cupy-cuda1\dx:cupy_backends/cuda/libs/cutensor\..*": "an accelerator that is used where it is installed",
+    r"cupy-cuda1\dx:cupy_backends/cuda/libs/(cutensor|nccl)\..*": "opened where it is installed and asked for",
+    r"mindspore:mindspore/lib/(plugin/.*|libmpi_collective\.so)": "opened where that device or launcher is asked for",
     r"opencv-python:.*/lib(qxcb|Qt5XcbQpa.*)\.so.*": "opened where a window is shown",
     r"torch-memory-saver:torch_memory_saver_hook_mode_.*": "one for each CUDA: torch's is taken",
     r"torchcodec:torchcodec/libtorchcodec_heic\.so": "opened where a HEIC picture is decoded",
