@@ -57,6 +57,40 @@ def table_of(name: str, config: str) -> Any:
     return tool.get(name)
 
 
+# What stands for a default of a kind in TOML, and what it is called.
+_KINDS: Final[Mapping[type, tuple[type, str]]] = {
+    str: (str, "a text"),
+    bool: (bool, "true or false"),
+    tuple: (list, "a list of texts"),
+    dict: (dict, "a table of texts"),
+}
+
+
+def read_table(raw: Mapping[str, Any], where: str, usual: Any) -> dict[str, Any]:
+    """The values of a table whose keys are the fields of its settings, whose ``usual`` values tell their kinds.
+
+    Raises:
+        InputErrors: naming each key that is unknown or holds something else.
+    """
+    known = {item.name: _KINDS[type(getattr(usual, item.name))] for item in fields(usual)}
+    faults = [
+        InputError(f"unknown key {key!r}", where=where, expected=", ".join(known))
+        if key not in known
+        else InputError(f"{key} = {value!r:.80} cannot be used", where=where, expected=known[key][1])
+        for key, value in raw.items()
+        if key not in known or not _is_of(value, known[key][0])
+    ]
+    if faults:
+        raise InputErrors(faults)
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    """Whether a value of a TOML file is of a kind, and all that it holds a text."""
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return type(value) is kind and all(isinstance(one, str) for one in held)
+
+
 def keys() -> dict[str, tuple[Key, ...]]:
     """Table -> its keys, read from the classes that hold them."""
     from compat.app import lint
@@ -183,24 +217,12 @@ def jobs_of(config: str = "") -> Jobs:
 
     raw = table_of("ci", config)
     table = {} if raw is None else raw
-    where, known = f"{config or PROJECT}: [tool.envcheck.ci]", {item.name: item.default for item in fields(ci.Jobs)}
+    where = f"{config or PROJECT}: [tool.envcheck.ci]"
     if not isinstance(table, dict):
         raise InputError("is no table", where=where, expected='install = "envcheck-gpu==1.0"')
-    faults = [
-        InputError(f"{key} = {value!r:.80} cannot be used", where=where, expected=_expected(key, known))
-        for key, value in table.items()
-        if type(value) is not type(known.get(key))
-    ]
-    if faults:
-        raise InputErrors(faults)
-    found = ci.Jobs(**table)
+    found = ci.Jobs(**read_table(table, where, ci.Jobs()))
     ci.check(found, where)
     return found if found.install else replace(found, install=_recorded())
-
-
-def _expected(key: str, known: Mapping[str, Any]) -> str:
-    """What a key holds; the keys that there are, for another one."""
-    return {str: "a text", bool: "true or false"}[type(known[key])] if key in known else ", ".join(known)
 
 
 def _recorded() -> str:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from compat import sources
 from compat.app.configuration import PROJECT as CONFIGURATION
-from compat.app.configuration import table_of
+from compat.app.configuration import read_table, table_of
 from compat.app.files import only_once, read_text, shown
 from compat.app.folders import expanded
 from compat.app.plans import Target, machines_of
 from compat.app.repair import LIMIT, repaired
-from compat.errors import InputError, InputErrors, UnknownKindError
+from compat.errors import InputError, UnknownKindError
 from compat.findings import Report, Unchecked, ranked
 from compat.lazy import dataclass
 from compat.sources import environment, requirements
@@ -80,30 +80,7 @@ def settings_of(config: str = "") -> Settings:
         return Settings()
     if not isinstance(raw, dict):
         raise InputError("is no table", where=where)
-    shapes = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
-    unknown = sorted(set(raw) - set(shapes))
-    faults = [InputError(f"unknown key {key!r}", where=where, expected=", ".join(shapes)) for key in unknown]
-    faults += [
-        InputError(f"{key} holds something else", where=where, expected=_KINDS[type(shapes[key])])
-        for key, value in raw.items()
-        if key in shapes and not _is_alike(value, shapes[key])
-    ]
-    if faults:
-        raise InputErrors(faults)
-    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
-    return Settings(**given)
-
-
-_KINDS: Final[dict[type[Any], str]] = {tuple: "a list of texts", dict: "a table of texts", str: "a text"}
-
-
-def _is_alike(value: object, default: object) -> bool:
-    """Whether a value of a TOML file may stand for a default: a text, a list of texts or a table of texts."""
-    if isinstance(value, dict):
-        return isinstance(default, dict) and all(isinstance(one, str) for one in value.values())
-    if isinstance(value, list):
-        return isinstance(default, tuple) and all(isinstance(one, str) for one in value)
-    return isinstance(value, str) and isinstance(default, str)
+    return Settings(**read_table(raw, where, Settings()))
 
 
 def lint_files(

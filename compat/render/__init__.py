@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compat.facts import Host
     from compat.findings import Report, Stamp
 
@@ -52,72 +55,22 @@ def report(
         from compat.render import monitoring
 
         return monitoring.prometheus(found, host, stamp)
-    return _WRITERS[format](found, host)
+    return _written(found, host, format)
 
 
-def _line(found: Report, _host: Host) -> str:
-    """For a reason, a condition or a termination message."""
-    from compat.render import monitoring
-
-    return monitoring.line(found)
-
-
-def _nfd(found: Report, host: Host) -> str:
-    """For Node Feature Discovery."""
-    from compat.render import monitoring
-
-    return monitoring.nfd(found, host)
+# Formats that another module writes than one of their own name.
+_HOMES: Final = {"line": "monitoring", "nfd": "monitoring"}
+# Formats that tell of the machine, too.
+_OF_MACHINES: Final = ("nfd", "markdown", "html")
 
 
-def _markdown(found: Report, host: Host) -> str:
-    """For an answer under somebody's issue."""
-    from compat.render import markdown
+def _written(found: Report, host: Host, name: str) -> str:
+    """A report by the module of its format; what is a document there is encoded."""
+    module = import_module(f"compat.render.{_HOMES.get(name, name)}")
+    write: Callable[..., Any] = getattr(module, name if name in _HOMES else "report")
+    made = write(found, host) if name in _OF_MACHINES else write(found)
+    if isinstance(made, str):
+        return made
+    from compat.render import document
 
-    return markdown.report(found, host)
-
-
-def _sarif(found: Report, _host: Host) -> str:
-    """For code scanning, which knows files and lines but no machine."""
-    from compat.render import document, sarif
-
-    return document.encode(sarif.report(found))
-
-
-def _junit(found: Report, _host: Host) -> str:
-    """For the test tab of a CI system."""
-    from compat.render import junit
-
-    return junit.report(found)
-
-
-def _html(found: Report, host: Host) -> str:
-    """For a build's artifacts: one file that opens anywhere."""
-    from compat.render import html
-
-    return html.report(found, host)
-
-
-def _gitlab(found: Report, _host: Host) -> str:
-    """For the code quality of a merge request in GitLab."""
-    from compat.render import document, gitlab
-
-    return document.encode(gitlab.report(found))
-
-
-def _github(found: Report, _host: Host) -> str:
-    """For the annotations of a GitHub Actions run."""
-    from compat.render import github
-
-    return github.report(found)
-
-
-_WRITERS: Final = {
-    "line": _line,
-    "nfd": _nfd,
-    "markdown": _markdown,
-    "sarif": _sarif,
-    "junit": _junit,
-    "html": _html,
-    "github": _github,
-    "gitlab": _gitlab,
-}
+    return document.encode(made)

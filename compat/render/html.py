@@ -120,7 +120,7 @@ def _speaks(finding: Finding, layer: str) -> bool:
 
 
 def _finding(finding: Finding, words: Catalogue) -> dict[str, Any]:
-    """A finding with its values as text; ``values`` is its English sentence where another stands in its place."""
+    """A finding with its values as text; ``english`` is its English sentence where another stands in its place."""
     detail = words.detail(finding)
     return {
         "severity": finding.severity,
@@ -128,7 +128,7 @@ def _finding(finding: Finding, words: Catalogue) -> dict[str, Any]:
         "title": words.title(finding),
         "place": f"{finding.place.file}:{finding.place.line}" if finding.place else "",
         "detail": detail,
-        "values": finding.detail if detail != finding.detail else "",
+        "english": finding.detail if detail != finding.detail else "",
         "fix": words.fix(finding),
         "commands": "\n".join(map(one_line, finding.fix.commands)),
         "unchecked": words.told(finding.fix.unchecked),
