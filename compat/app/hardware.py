@@ -363,7 +363,7 @@ def _slice(row: Product, profile: str) -> Product:
     """A MIG slice as a product: its memory, and of the card what it has too; its rates and power are in no document."""
     count = next(text.rpartition(":")[2] for text in row.mig if text.startswith(f"{profile}:"))
     gib = float(profile.partition(".")[2].partition("gb")[0])
-    note = f"{profile[0]}/7 of the card's processors; a card has at most {count} of them"
+    note = f"{profile[0]}/7 of the card's processors; a card has at most {count} of them, on one link to the host"
     lost: dict[str, Any] = dict.fromkeys(
         ("bandwidth_gbs", "watts", "links_gbs", *(f"{rate}_tflops" for rate in RATES)), 0
     )

@@ -259,7 +259,7 @@ def test_a_slice_is_shown_with_what_it_has_and_without_the_rates_of_its_card(env
     assert (body["name"], body["memory_gib"]) == ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 10)
     assert (body["bandwidth_gbs"], body["watts"], body["rates"]) == (None, None, {})
     assert not body.keys() & {"links", "mig", "pci"}
-    assert "1/7 of the card's processors; a card has at most 7 of them" in body["notes"]
+    assert "1/7 of the card's processors; a card has at most 7 of them, on one link to the host" in body["notes"]
     code, out, _ = envcheck("gpu", "compare", "H100:1g.10gb", "A100:2g.20gb", "--format", "json")
     assert (code, [gpu["memory_gib"] for gpu in json.loads(out)["gpus"]]) == (0, [10, 20])
     code, _, err = envcheck("gpu", "show", "H100:1g.7gb")
