@@ -84,3 +84,17 @@ def test_a_card_with_fewer_links_than_its_product_is_told(product, told):
 def test_a_node_is_read_only_where_one_is_named(tail, node):
     text = f"\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tNV4\t{tail}\nGPU1\tNV4\t X \t{tail}\n"
     assert {gpu.numa for gpu in reading.read(text).host.gpus} == {node}
+
+
+@pytest.mark.parametrize(
+    ("cap", "held"), [("400W", []), ("250W", ["is held to 250 W, and the product is rated for 400 W"])]
+)
+def test_the_limit_of_the_table_is_held_against_the_product(cap, held):
+    text = f"""\
+| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
+|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                    0 |
+| N/A   34C    P0             60W /  {cap} |      4MiB /  81920MiB |      0%      Default |
+|                                         |                        |             Disabled |
+"""
+    details = [one.detail for one in diagnose(pasted=text).report.findings if one.code == "gpu-power-capped"]
+    assert [text in detail for text, detail in zip(held, details, strict=True)] == [True] * len(held)

@@ -290,6 +290,7 @@ FAULTY = [
     ("vgpu-compute-disabled", {"gpus": [card("GRID T4-2B", "sm_75")]}),
     ("pcie-acs-blocks-p2p", {"gpus": ADA * 2, "error": "ACSCtl: SrcValid+ TransBlk- ReqRedir+"}),
     ("nccl-topology-hidden", {"error": "NCCL WARN Could not find CPU close to GPU 0"}),
+    ("nccl-topology-hidden", {"gpus": [card(numa=0), card(numa=-1)]}),
     ("arch-specific-target", {"gpus": [card("x", "sm_103")], "builds": {"torch": {"kernels": ["sm_100a"]}}}),
     (
         "arch-integrated-vs-discrete",

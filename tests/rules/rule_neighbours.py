@@ -51,6 +51,10 @@ SOUND = [
     ("gpu-of-another-maker", {"gpus": [{"name": "Apple M2", "vendor": "apple"}]}),
     ("gpu-of-another-maker", {"gpus": [{"name": "Unheard of 7", "vendor": "someone"}]}),
     ("gpu-shared", {"gpus": [card()], "mps": "stopped"}),
+    (
+        "nccl-topology-hidden",
+        {"gpus": [card(numa=-1), card(numa=-1)]},
+    ),  # the kernel of a machine of one node names none
     ("gpu-power-capped", {"gpus": [card(power_limit_w=450, power_default_w=450)]}),
     ("gpu-power-capped", {"gpus": [card(power_limit_w=600, power_default_w=450)]}),
     ("gpu-power-capped", {"gpus": [card("NVIDIA H100 80GB HBM3", "sm_90", power_limit_w=700)]}),

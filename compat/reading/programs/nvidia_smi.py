@@ -39,6 +39,7 @@ _ROW = re.compile(
 )
 _SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
 _MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
+_POWER = re.compile(r"\bP\d{1,2}\s+(?:\d{1,5}W|N/A)\s*/\s*(\d{1,5})W\s*\|")
 _MODE = re.compile(r"\|\s*(?:\d+%|N/A)\s+(Default|E\. Process|E\. Thread|Prohibited)\s*\|")
 _MODES: Final = {"E. Process": "exclusive_process", "E. Thread": "exclusive_thread"}
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
@@ -196,10 +197,10 @@ def _rows(view: View) -> Iterator[Claim]:
 
 
 def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
-    """Memory, compute mode and MIG mode stand on the two lines under a row."""
-    memory = next((match for text in below if (match := _MEMORY.search(text))), None)
-    mig = next((match for text in below if (match := _MIG.search(text))), None)
-    mode = next((match[1] for text in below if (match := _MODE.search(text))), "")
+    """Memory, power limit, compute mode and MIG mode stand on the two lines under a row."""
+    memory, power, mode, mig = (
+        next((match for text in below if (match := one.search(text))), None) for one in (_MEMORY, _POWER, _MODE, _MIG)
+    )
     persistence = {"On": True, "Off": False}.get(found.group(3)) if found.re is _ROW else None
     return replace(
         gpu,
@@ -208,7 +209,8 @@ def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
         memory_used_mib=int(memory.group(1)[:9]) if memory else None,
         mig=mig.group(1).lower() if mig else "",
         persistence=persistence,
-        compute_mode=_MODES.get(mode, mode.lower()),
+        compute_mode=_MODES.get(mode[1], mode[1].lower()) if mode else "",
+        power_limit_w=int(power[1]) if power else None,
     )
 
 

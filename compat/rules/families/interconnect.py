@@ -226,14 +226,16 @@ class NcclTopologyHidden(Rule):
     changes = (Example("export NCCL_TOPO_FILE=<topology.xml>"),)
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
-        """NCCL finds no processor close to a GPU, or a virtual machine hides the node of each of several GPUs."""
+        """NCCL finds no processor close to a GPU, or the node of some is not told: of none only in virtual machines."""
         if heard := signals.get("nccl-topology"):
             return Found(detail=heard.signal.meaning)
         cards = [gpu for gpu in host.gpus or () if gpu.vendor in {"nvidia", "amd"} and not gpu.integrated]
-        if len(cards) < 2 or not host.virtual_machine or not all(gpu.numa == -1 for gpu in cards):
-            return None
-        detail = f"The virtual machine names no NUMA node for any of {len(cards)} GPUs."
-        return Found(detail=detail, facts=("gpus", "virtual_machine"))
+        hidden = sum(gpu.numa == -1 for gpu in cards)
+        if len(cards) < 2 or not hidden or (hidden == len(cards) and not host.virtual_machine):
+            return None  # all of them on real hardware: a machine of one node names none
+        return Found(
+            detail=f"No NUMA node is named for {hidden} of {len(cards)} GPUs.", facts=("gpus", "virtual_machine")
+        )
 
 
 class P2pUnsupported(Rule):
