@@ -18,7 +18,7 @@ from compat.facts import Fact, Reading, Unknown
 from compat.lazy import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from compat.detect.machine import Machine
 
@@ -53,7 +53,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     log = _log(machine)
     return {
         "modules": modules,
-        "xids": _of_log(log, _xids) if nvidia else without,
+        "xids": _of_log(log, lambda text: (number.decode() for number in _XID.findall(text))) if nvidia else without,
         "driver_log": _of_log(log, _refusals),
         **_file(machine, nvidia),
     }
@@ -74,9 +74,9 @@ def _file(machine: Machine, loaded: bool) -> dict[str, Reading]:
     return {"module_file": Fact(found[1] if found else None, path)}
 
 
-def _of_log(log: bytes | Unknown, read: Callable[[bytes], tuple[str, ...]]) -> Reading:
-    """What ``read`` finds in the log, or why there is no log."""
-    return log if isinstance(log, Unknown) else Fact(read(log), _LOG)
+def _of_log(log: bytes | Unknown, read: Callable[[bytes], Iterable[str]]) -> Reading:
+    """What ``read`` finds in the log, each once and in its order, or why there is no log."""
+    return log if isinstance(log, Unknown) else Fact(tuple(dict.fromkeys(read(log))), _LOG)
 
 
 def _modules(machine: Machine) -> Reading:
@@ -99,13 +99,7 @@ def _log(machine: Machine) -> bytes | Unknown:
         return Unknown(f"the kernel log may not be read: {error.strerror}", _LOG)
 
 
-def _xids(log: bytes) -> tuple[str, ...]:
-    """Xid numbers in the order they first appeared."""
-    return tuple(dict.fromkeys(number.decode() for number in _XID.findall(log)))
-
-
-def _refusals(log: bytes) -> tuple[str, ...]:
-    """The lines in which the module says why it could not start a GPU, each once."""
+def _refusals(log: bytes) -> list[str]:
+    """The first lines in which the module says why it could not start a GPU."""
     found = (line for line in _LINE.findall(log) if _REFUSAL.search(line) and b"Xid" not in line)
-    lines = (line.decode("utf-8", "replace").strip() for line in found)
-    return tuple(dict.fromkeys(lines))[:_MOST_LINES]
+    return [*dict.fromkeys(line.decode("utf-8", "replace").strip() for line in found)][:_MOST_LINES]

@@ -34,7 +34,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     return {
         "shm_mib": shm,
         "disk_free_mib": _tried(lambda: root.space(root.folder())[1] >> 20, "the working folder's file system"),
-        "memlock_kib": _tried(lambda: _kib(root.memlock()), "getrlimit RLIMIT_MEMLOCK"),
+        "memlock_kib": _tried(lambda: size if (size := root.memlock()) < 0 else size >> 10, "getrlimit RLIMIT_MEMLOCK"),
         "user_id": _tried(lambda: root.user()[0], "geteuid"),
         "groups": _tried(lambda: tuple(group_name(machine, gid) for gid in root.user()[1]), "getgroups, /etc/group"),
     }
@@ -48,11 +48,6 @@ def _tried(read: Callable[[], object], source: str) -> Reading:
         return Unknown(f"{source}: {reason(error)}", source)
     except ImportError:
         return Unknown("this system has no such limit", source)
-
-
-def _kib(size: int) -> int:
-    """Bytes in KiB; -1 (unlimited) stays."""
-    return size if size < 0 else size >> 10
 
 
 def group_name(machine: Machine, gid: int) -> str:

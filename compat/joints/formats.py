@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Format
 
-_ALIASES: Final = {"bfloat16": "bf16", "float8": "fp8", "fp8_e4m3": "fp8", "float8_e4m3fn": "fp8"}
+_ALIASES: Final = {"bfloat16": "bf16", "fp8_e4m3": "fp8"}
 
 
 def named(text: str) -> str:
     """The name that rows have for a number format."""
-    return _ALIASES.get(text.lower(), text.lower())
+    name = text.lower().replace("float8", "fp8")
+    return _ALIASES.get(name, name)
 
 
 def of_release(matrix: Matrix, package: str, version: str) -> tuple[Format, ...]:

@@ -95,7 +95,10 @@ FIELDS: Final[Mapping[str, Spelling]] = {
     "cuda_from": _word(*get_args(plan.CudaFrom)),
     "days": _pattern(r"\d[\w.!]*:\d{4}-\d\d-\d\d", "a release and its day such as 2.9.1:2025-11-12"),
     "evidence": _word("installed", "imported", "run on a device"),
-    "format": _pattern("bf16|tf32|fp8|int8|nvfp4|mxfp4|awq|gptq|marlin|fa[234]", "a number format such as fp8 or awq"),
+    "format": _pattern(
+        "bf16|tf32|fp8(?:_e4m3fn(?:uz)?|_e5m2)?|int8|nvfp4|mxfp4|awq|gptq|marlin|fa[234]",
+        "a number format such as fp8 or awq",
+    ),
     "generic": _pattern(r"gfx[0-9-]+-generic", "a generic target such as gfx11-generic"),
     "kernels": CODE,
     "linux": _pattern(

@@ -5,6 +5,7 @@ Function names and enumerators are those of ``nvml.h`` (NVML API reference).
 
 import ctypes
 import threading
+from statistics import median_high
 from typing import Any, Callable, Dict, List, Optional
 
 from libraries import open_first
@@ -32,19 +33,14 @@ class Monitor:
             lib = open_first(["libnvidia-ml.so.1"])
         except OSError:
             return
-        if lib.nvmlInit_v2() == 0 and self._find(lib, ordinal, bus) == 0:
+        way = "nvmlDeviceGetHandleByPciBusId_v2" if bus else "nvmlDeviceGetHandleByIndex_v2"
+        if lib.nvmlInit_v2() == 0 and getattr(lib, way)(bus.encode() or ordinal, ctypes.byref(self.handle)) == 0:
             self.lib = lib
 
     @property
     def works(self) -> bool:
         """Whether there is anything to read."""
         return self.lib is not None
-
-    def _find(self, lib: Any, ordinal: int, bus: str) -> int:
-        """NVML's handle of the device, by its bus id where that is known; what the call answered, 0 for success."""
-        if bus:
-            return int(lib.nvmlDeviceGetHandleByPciBusId_v2(bus.encode(), ctypes.byref(self.handle)))
-        return int(lib.nvmlDeviceGetHandleByIndex_v2(ordinal, ctypes.byref(self.handle)))
 
     def read(self) -> Dict[str, Any]:
         """Temperature in Celsius, SM clock in MHz, power in watts, uncorrected ECC errors, reasons for low clocks."""
@@ -106,7 +102,7 @@ class Sampler:
     def figures(self) -> Dict[str, Any]:
         """What the samples come to; empty where there are no sensors."""
         found = {}  # type: Dict[str, Any]
-        for key, pick in (("celsius", max), ("watts", max), ("sm_mhz", _middle), ("ecc_uncorrected", max)):
+        for key, pick in (("celsius", max), ("watts", max), ("sm_mhz", median_high), ("ecc_uncorrected", max)):
             values = [item[key] for item in self.samples if key in item]
             if values:
                 found[key] = pick(values)
@@ -114,8 +110,3 @@ class Sampler:
         if reasons:
             found["slowed_by"] = sorted(reasons)
         return dict(found, samples=len(self.samples)) if found else {}
-
-
-def _middle(values: List[int]) -> int:
-    """The median: the first sample may still show an idle clock."""
-    return sorted(values)[len(values) // 2]

@@ -51,11 +51,12 @@ _VENDORS: Final = (
     (re.compile(r"\bMetaX\b|\bMXC\d", re.IGNORECASE), "metax"),
     (re.compile(r"\bkunlun|\bP800\b", re.IGNORECASE), "kunlunxin"),
     (re.compile(r"\bMTT S\d|\bmoore threads\b", re.IGNORECASE), "mthreads"),
+    (re.compile(r"\bhygon\b", re.IGNORECASE), "hygon"),
     (re.compile(_NVIDIA, re.IGNORECASE), "nvidia"),
 )
 
 # Makers whose tools print tables like nvidia-smi's.
-OTHERS: Final = frozenset({"huawei", "cambricon", "iluvatar", "habana", "metax", "kunlunxin", "mthreads"})
+OTHERS: Final = frozenset({"huawei", "cambricon", "iluvatar", "habana", "metax", "kunlunxin", "mthreads", "hygon"})
 
 
 def vendor(name: str) -> str:
@@ -94,7 +95,8 @@ def device(value: str, **known: str) -> Gpu | None:
     name = " ".join(_TAIL.sub("", name).split()).strip(" \"'|,;:")
     if empty(name) or len(name) > 80 or not _LETTER.search(name) or _NOT_A_NAME.search(name):
         return None
-    maker = "amd" if target.startswith("gfx") else known.get("vendor") or vendor(name)
+    told = vendor(name)  # makers whose tools print tables like nvidia-smi's are never the one that it would be
+    maker = "amd" if target.startswith("gfx") else told if told in OTHERS else known.get("vendor") or told
     return Gpu(name=name, target=target, vendor=maker)
 
 

@@ -30,7 +30,11 @@ CASES = {
     ("vllm==0.32.0", "H100", "fa3"): ("plan", []),
     ("vllm==0.32.0", "B200", "fa3"): ("conflict", ["9.0 to 9.0"]),
     ("vllm==0.32.0", "A100", "fa3"): ("conflict", ["9.0 to 9.0"]),
-    ("vllm==0.32.0", "A100", "fa4"): ("conflict", ["10.0 on"]),
+    ("vllm==0.32.0", "A100", "fa4"): ("conflict", ["9.0 to 11.0"]),
+    ("vllm==0.32.0", "RTX 5090", "fa4"): ("conflict", ["9.0 to 11.0"]),
+    ("torch==2.9.1", "A100", "float8_e5m2"): ("conflict", [FP8]),
+    ("torch==2.9.1", "MI300X", "float8_e4m3fnuz"): ("plan", []),
+    ("torch==2.9.1", "MI300X", "float8_e4m3fn"): ("unknown", ["is not known"]),
     ("vllm==0.11.0", "T4", "marlin"): ("conflict", ["capability 8.0 on"]),
     ("vllm==0.13.0", "T4", "marlin"): ("unknown", ["is not known"]),
     ("vllm==0.32.0", "T4", "marlin"): ("plan", []),
@@ -91,7 +95,7 @@ def test_no_lock_is_written_where_the_format_does_not_run(envcheck):
 def test_a_format_of_which_nothing_is_known_is_refused(envcheck):
     code, out, err = envcheck("resolve", "vllm", "--gpu", "RTX 3090", "--dtype", "fp7")
     assert (code, out) == (2, "")
-    assert "expected awq, bf16, fa2, fa3, fa4, fp8, gptq, int8, marlin, mxfp4, nvfp4, tf32" in err
+    assert "expected awq, bf16, fa2, fa3, fa4, fp8, fp8_e4m3fn, fp8_e4m3fnuz, fp8_e5m2, gptq, int8, marlin" in err
 
 
 def test_an_answer_without_a_plan_stays_as_it_is():

@@ -1,7 +1,7 @@
 """Tools of accelerators that are not GPUs of NVIDIA, AMD or Intel: their tables look like nvidia-smi's.
 
 npu-smi (Huawei), cnmon (Cambricon), ixsmi (Iluvatar), hl-smi (Intel Gaudi), mx-smi (MetaX), xpu_smi (Kunlunxin),
-mthreads-gmi (Moore Threads)::
+mthreads-gmi (Moore Threads), hy-smi (Hygon, which names no product)::
 
     | npu-smi 24.1.rc3.7               Version: 24.1.rc3.7                                           |
     | 0     Ascend910           | OK            | 178.7       37                0    / 0             |
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
     from compat.reading.page import View
 
-_HEADS: Final = ("| npu-smi ", "| CNMON v", "IX-ML:", "HL-SMI Version", "| MX-SMI ", "| XPU-SMI ", "mthreads-gmi:")
+_HYGON: Final = "Hygon DCU"
+_DCU: Final = ("DCU     Temp ", "HCU     Temp ")
+_TABLES: Final = ("| npu-smi ", "| CNMON v", "IX-ML:", "HL-SMI Version", "| MX-SMI ", "| XPU-SMI ", "mthreads-gmi:")
+_HEADS: Final = (*_TABLES, *_DCU, "XPUSMI LOG")
 _ROW = re.compile(r"\|?\s*(\d{1,3})\s+(?:/\s+)?(\S+(?: \S+){0,3}?)(?=\s{2}|\s*\|)")
 _BUS = re.compile(r"\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]\b")
 _MEMORY = re.compile(r"(\d{1,7}) {0,2}(?:Mi[Bb])? {0,4}[/(] {0,4}(\d{4,7})(?!\d)")
@@ -41,9 +44,10 @@ def _rows(view: View) -> Iterator[Claim]:
     """The devices below each head; what a second table lists again is the same."""
     seen: dict[tuple[str, str], str] = {}
     for start, stop in view.sections(view.own, _LONGEST):
+        nameless = view.page.text_at(start).lstrip().startswith(_DCU)
         for index, line in view.span(start + 1, stop):
             found = _ROW.match(line.strip())
-            gpu = devices.device(found[2]) if found else None
+            gpu = devices.device(_HYGON if nameless else found[2]) if found else None
             if found is None or gpu is None or gpu.vendor not in devices.OTHERS:
                 continue
             near = f"{line}\n{view.page.text_at(index + 1)}"
