@@ -149,7 +149,7 @@ def _indexed(path: Path) -> Weights:
     body = _json(_all(path), str(path))
     named = body.get("weight_map")
     names = sorted({name for name in named.values() if isinstance(name, str)}) if isinstance(named, dict) else []
-    shards = [path.parent / name for name in names if Path(name).name == name]
+    shards = [path.parent / name for name in names if Path(name).name == name and not name.endswith(".index.json")]
     if shards and len(shards) == len(names) <= _SHARDS and all(shard.is_file() for shard in shards):
         found = [weigh(str(shard)) for shard in shards]
         return Weights(sum(one.bytes for one in found), sum(one.parameters for one in found))

@@ -185,6 +185,7 @@ def test_an_index_is_the_sum_of_its_shards_or_what_it_states(file):
         {"metadata": {"total_size": True}},
         {"metadata": [], "weight_map": {"a": "../../etc/passwd"}},
         {"weight_map": {"a": 3}},
+        {"weight_map": {"a": "model.safetensors.index.json"}},
     ],
 )
 def test_an_index_that_states_nothing_is_refused(file, index):
