@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _TOOLKIT: Final = "/usr/local/cuda-{}"  # where NVIDIA's packages put one
 
-# Where a command can be typed: anywhere, on Linux alone, or on a Linux machine itself, outside its containers.
-Where = Literal["", "linux", "host"]
+# Where a command can be typed: anywhere, on Linux alone, or on a Linux machine itself, outside its containers; in a
+# script alone stands what is too long to be read beside a finding.
+Where = Literal["", "linux", "host", "script"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,7 @@ class Place:
         environment: kind of the environment, ``conda``: another Python is taken by the same tool, else by uv.
         dialect: ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
         init: what manages services, as in the facts; empty where that is not known.
+        script: whether the lines are those of a script, however long.
     """
 
     platform: str = "linux"
@@ -77,6 +78,7 @@ class Place:
     environment: str = ""
     dialect: str = ""
     init: str = ""
+    script: bool = False
 
 
 def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
@@ -108,6 +110,7 @@ def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
 
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     """The lines to type, in order; a change that has no line of its own (a toolkit) has none here."""
+    changes = [one for one in changes if place.script or getattr(one, "where", "") != "script"]
     new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), len(changes))
     own = [f"conda run -n {_named(one)} pip" for one in changes[new:] if isinstance(one, Python)]
     made = replace(place, manager=own[0] if own and place.environment == "conda" else "uv", conda=(), fresh=True)
@@ -230,10 +233,21 @@ def _installs(change: Install, place: Place) -> tuple[str, ...]:
     if not ours or change.compile:
         first = ["python3 -m venv .venv"] if place.manager == "venv" else []
         tools = [_install(_BUILD_TOOLS, place)] if change.compile and (place.fresh or not change.again) else []
-        return (*first, *tools, _install(change, place))
+        return (*first, *tools, *_cleared(change, place), _install(change, place))
     if line := _conda(change):
         return (line,)
     return _removed(ours), _install(change, place)
+
+
+def _cleared(change: Install, place: Place) -> tuple[str, ...]:
+    """A copy that satisfies its pin is taken out first: ``--force-reinstall`` replaces all that it requires, too.
+
+    One with a local tag is no other build's equal, and an extra brings what it lacks: neither needs this.
+    """
+    named = (one for one in change.packages if one.version and not one.extras)
+    names = tuple(one.name for one in named if "+" not in one.version)
+    stays = not change.again or change.compile or place.fresh or place.manager == "venv"
+    return () if stays or not names else _lines(Uninstall(names), place)
 
 
 def _conda(change: Install) -> str:
@@ -263,15 +277,11 @@ def _conda(change: Install) -> str:
 
 def _install(change: Install, place: Place) -> str:
     """One command that installs all packages of a change."""
-    again = change.again and not place.fresh
+    again, uv = change.again and not place.fresh, place.manager == "uv"
     options = ["--no-build-isolation"] if change.compile else []
     if change.compile and again:
-        options.append("--no-deps")
-    if again:
-        options.append({"uv": "--reinstall"}.get(place.manager, "--force-reinstall"))
-    if change.compile and again:
-        options.append({"uv": "--no-cache"}.get(place.manager, "--no-cache-dir"))
-    if change.upgrade:
+        options += ["--no-deps", *(("--reinstall", "--no-cache") if uv else ("--force-reinstall", "--no-cache-dir"))]
+    if change.upgrade or (again and not change.compile and not all(one.version for one in change.packages)):
         options.append("--upgrade")
     names = [_quoted(package) for package in change.packages]
     option = "--find-links" if change.links else "--index-url"

@@ -11,19 +11,23 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Container, Variable, applied, deed
+from compat.changes import Container, Install, Package, Variable, applied, deed
 from compat.commands import place_of, suited, typed
 from compat.findings import Fix
 from compat.fixes import containers, drivers, gpu_code, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
+from compat.rules.stack import packages_of, plain
 from compat.sentences import Sentence
+from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from compat.changes import Change
     from compat.facts import Host
     from compat.findings import Finding, Report
+    from compat.matrix import Matrix
     from compat.rules.case import Case
 
 _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
@@ -57,7 +61,7 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         follow = tuple(replace(item, fix=_unreplayed(item, later)) for item in one.consequences)
         findings.append(replace(one, fix=fix, consequences=follow))
         if fix.checked:
-            later = replace(later, host=applied(later.host, fix.changes) or later.host, derived={})
+            later = replace(later, host=replayed(later.host, fix.changes, case.matrix) or later.host, derived={})
     return replace(report, findings=tuple(findings), questions=questions(report, case))
 
 
@@ -87,7 +91,7 @@ def _gone(finding: Finding, first: Host, later: Host, judge: Callable[[Host], Re
 
 def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Fix:
     """A finding's fix made exact, written out and tried."""
-    return _tried(_drafted(finding, case), finding, case.host, judge)
+    return _tried(_drafted(finding, case), finding, case.host, judge, case.matrix)
 
 
 def _drafted(finding: Finding, case: Case) -> Fix:
@@ -128,9 +132,26 @@ def _is_long(text: str, commands: tuple[str, ...]) -> bool:
     return len("\n".join([text, *commands])) > _LONGEST
 
 
-def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Report]) -> Fix:
+def replayed(machine: Host, changes: Sequence[Change], matrix: Matrix) -> Host | None:
+    """The machine after the changes, with what the new packages require: pip moves that along, and nothing else.
+
+    ``None`` where one of the changes changes nothing that facts tell.
+    """
+    after = applied(machine, changes)
+    new = [one for change in changes if isinstance(change, Install) and not change.compile for one in change.packages]
+    for package in new if after else ():
+        rows = matrix.builds_of(package.name, plain(package.version)) if package.version else ()
+        mine = [row for row in rows if row.runtime == package.runtime] or rows
+        for item in filter(None, (requirement(line) for row in mine[-1:] for line in row.requires)):
+            have = packages_of(after).get(item.name, "") if after else ""
+            if after and have and not item.marker and admits(item.spec, plain(have)) is False:
+                after = applied(after, [Install(packages=(Package(name=item.name, spec=item.spec),))])
+    return after
+
+
+def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Report], matrix: Matrix) -> Fix:
     """The fix with the outcome of its replay: whether the finding is gone and nothing new is wrong."""
-    after = applied(host, fix.changes)
+    after = replayed(host, fix.changes, matrix)
     if after is None:
         return replace(fix, checked=False, unchecked="it changes what envcheck cannot read" if fix.changes else "")
     before, now = judge(host), judge(after)

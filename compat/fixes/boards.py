@@ -36,13 +36,14 @@ def is_one(subject: Subject) -> bool:
 
 def framework(name: str, subject: Subject) -> Fix | None:
     """NVIDIA's build for the JetPack that is there, and the Python that it is made for."""
-    rows = _for_board(name, subject) if subject.host.l4t or subject.gpus or subject.host.python else []
+    if not subject.host.l4t and not _systems(subject):  # its Python may be any environment's
+        text = f"Install NVIDIA's {name} for this board's JetPack, whose release this tells."
+        return Fix(text, changes=(Command("cat /etc/nv_tegra_release"),))
+    rows = _for_board(name, subject)
     if not rows:
         return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
     same = [row for row in rows if row.version == subject.release(name)]
     best, have = (same or rows)[-1], subject.host.python or ""
-    if not subject.host.l4t and is_version(have) and best.python and versions.minor(have) not in best.python:
-        return Fix(f"Install NVIDIA's {name} for this JetPack, which its Python {versions.minor(have)} belongs to.")
     item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
     index, links = subject.matrix.index_url(best), subject.matrix.is_page(best)
     install = Install(packages=(item,), index=index, links=links, again=bool(same))
@@ -55,13 +56,21 @@ def framework(name: str, subject: Subject) -> Fix | None:
 def _for_board(name: str, subject: Subject) -> list[Build]:
     """NVIDIA's builds for Jetson boards whose CUDA the system brings, oldest first; for its Python where there are."""
     matrix, host = subject.matrix, subject.host
+    systems = (host.l4t,) if host.l4t else _systems(subject)
     rows = [
         row
         for row in matrix.builds(name)
         if row.index and row.kernels and matrix.families.integrated.issuperset(row.kernels)
-        if not isinstance(driver.board(matrix, row.runtime.removeprefix("cuda"), host.l4t or ""), Clash)
+        for cuda in [row.runtime.removeprefix("cuda")]
+        if not all(isinstance(driver.board(matrix, cuda, one), Clash) for one in systems)
     ]
     return [row for row in rows if is_version(host.python) and wheel.verdict(row, host.python or "") == FITS] or rows
+
+
+def _systems(subject: Subject) -> tuple[str, ...]:
+    """Releases of L4T that are made of the system that is there, ``ubuntu20.04``; none where that is unknown."""
+    rows = subject.matrix.table("jetpack")
+    return tuple(row.l4t for row in rows if row.os and row.os == subject.host.os and not row.preview)
 
 
 def library(name: str, subject: Subject) -> Fix | None:

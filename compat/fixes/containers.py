@@ -27,6 +27,7 @@ _NODES: Final = "--device /dev/kfd --device /dev/dri"
 # Rootless Podman maps a number to another group of the host; it keeps the caller's own groups (podman-run(1)).
 _GROUP: Final = re.compile(r"--group-add \$\([^)]*\)")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
+_GUIDE: Final = " by docs.nvidia.com/datacenter/cloud-native/container-toolkit"
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
@@ -153,7 +154,7 @@ def _in_cluster(subject: Subject) -> Fix:
 
 def _toolkit(subject: Subject) -> Fix | None:
     """The engine has no hook for NVIDIA's GPUs: install the toolkit, then configure the engine."""
-    if subject.host.engine_flavour == "snap" or "/snap/" in subject.said("service"):
+    if subject.host.engine_flavour == "snap" or {"/snap/", "docker.dockerd"} & {*subject.said("service")}:
         text = "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own."
         return Fix(text, changes=(Command("sudo snap remove docker"),))
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"
@@ -166,9 +167,16 @@ def _toolkit(subject: Subject) -> Fix | None:
     if have := subject.host.container_toolkit:
         text = f"nvidia-container-toolkit {have} is installed: configure Docker for it, and restart that Docker."
         return Fix(text, changes=(CONFIGURE_DOCKER, restart))
-    install, _ = of_system([System("container-toolkit")], _outside(subject.host), subject.matrix)
-    text = "Install nvidia-container-toolkit from NVIDIA's repository, configure Docker."
-    return Fix(text, changes=(*install, CONFIGURE_DOCKER, restart))
+    outside, matrix = _outside(subject.host), subject.matrix
+    added, _ = of_system([System("container-repository")], outside, matrix)
+    first = tuple(replace(one, where="script") for one in added if isinstance(one, Command))
+    install, _ = of_system([System("container-toolkit")], outside, matrix)
+    text = f"Install nvidia-container-toolkit{_GUIDE}, configure Docker."
+    if first:
+        text = "Add NVIDIA's repository (doctor --script has the lines), then install."
+    elif install:
+        text = "Install nvidia-container-toolkit, configure Docker."
+    return Fix(text, changes=(*first, *install, CONFIGURE_DOCKER, restart))
 
 
 def _outside(machine: Host) -> Host:

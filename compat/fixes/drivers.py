@@ -50,7 +50,8 @@ def older_cuda(subject: Subject) -> Fix | None:
     item, name = subject.framework(), subject.framework_name()
     if not (subject.host.driver or subject.host.driver_cuda):
         return None
-    if item is None or not item.cuda:
+    served = item and item.cuda and _runs(subject, item.cuda)
+    if item is None or not item.cuda or served:
         return _unknown_build(name, subject) if "driver-too-old" in subject.case.signals else None
     found = plans.moved(name, subject)
     changes = plans.changes_of(found, subject) if found and found.runtime.startswith("cuda") else ()
@@ -59,6 +60,12 @@ def older_cuda(subject: Subject) -> Fix | None:
         return newer(subject)
     text = f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver to {least} or newer."
     return Fix(text, changes=changes)
+
+
+def _runs(subject: Subject, cuda: str) -> bool:
+    """Whether the driver is of this CUDA or a later one by its own words: what it is too old for is another build."""
+    own = subject.host.driver_cuda or ""
+    return versions.is_release(own) and versions.is_release(cuda) and versions.at_least(own, cuda)
 
 
 def _unknown_build(name: str, subject: Subject) -> Fix | None:

@@ -8,8 +8,9 @@ import compat.fixes.plans as plans
 from compat.changes import Command, Install, Package, Variable
 from compat.findings import Fix
 from compat.reading.commands import requirements
+from compat.rules.knowledge import is_version
 from compat.rules.stack import plain
-from compat.versions import admits, requirement
+from compat.versions import admits, minor, requirement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,21 +53,78 @@ def shadowed(subject: Subject) -> Fix | None:
 def rebuild(name: str, subject: Subject) -> Fix:
     """A release of a compiled package for the framework that is there, or its rebuild."""
     package = subject.matrix.package(name)
-    if package and not package.follows and not plans.requires(package.name, "", "torch", subject.matrix):
-        change = Install(packages=(Package(name=name),), again=True, upgrade=True)
+    alone = package and not package.follows and not package.wheels
+    if package and alone and not plans.requires(package.name, "", "torch", subject.matrix):
+        change = Install(packages=(Package(name=name),), upgrade=True)
         return Fix(f"Install the newest {name}, since this one does not load here.", changes=(change,))
     follows = package.follows if package and package.follows else "torch"
     version = plain(subject.packages.get(follows, ""))
-    if package and version and (build := _published(package.name, f"{follows}=={version}", subject)):
+    pin = f"{follows}=={plans.exact(follows, subject) or version}"
+    if package and version and (build := _published(package.name, pin, subject)):
         item = Package(name=build.name, version=build.version, runtime=build.runtime)
-        change = Install(packages=(item,), index=build.index, links=build.links, again=True)
+        again = plain(subject.packages.get(name, "")) == plain(build.version)
+        change = Install(packages=(item,), index=build.index, links=build.links, again=again)
         return Fix(f"Install {name} {plain(build.version)}, which belongs to {follows} {version}.", changes=(change,))
+    if package and version and pin != f"{follows}=={version}" and (both := _together(package.name, follows, subject)):
+        return both
     if "graphbolt-missing" in subject.case.signals:  # its wheels hold one part for each torch, and no sources
         return Fix(
             f"Take a release of {name} with a part for torch {version}, or a torch that this one has a part for."
         )
-    again = Install(packages=(Package(name=name),), again=True, compile=True)
-    return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + ": compile it here.", changes=(again,))
+    if package and not version and _pins(package.name, subject):
+        text = f"Bring the {follows} that this {name} requires."
+        return Fix(text, changes=(Install(packages=(Package(name=name),)),))
+    page = _page(package.wheels, version, subject) if package and package.wheels else ""
+    rebuilding = Install(packages=(Package(name=name),), index=page, links=bool(page), again=True, compile=True)
+    how = "by a wheel of its page, or compiled here" if page else "compile it here"
+    return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + f": {how}.", changes=(rebuilding,))
+
+
+def _pins(name: str, subject: Subject) -> bool:
+    """Whether the default index has a package's wheels, each of which requires one torch: pip then moves torch."""
+    rows = subject.matrix.builds(name)[-1:]
+    return any(
+        line.startswith("torch==") for row in rows if not row.index and not row.compiled for line in row.requires
+    )
+
+
+def _page(index: str, version: str, subject: Subject) -> str:
+    """The page with wheels for a torch and its CUDA: all patches of a minor share one; empty where either is unknown.
+
+    Source: PyTorch Geometric's installation guide; pip passes over a page that does not exist.
+    """
+    item = subject.framework()
+    row = next((row for row in subject.matrix.table("indexes") if row.name == index), None)
+    if (
+        row is None
+        or item is None
+        or item.name != "torch"
+        or not item.runtime.startswith("cuda")
+        or not is_version(version)
+    ):
+        return ""
+    variant = f"{minor(version)}.0+cu{item.cuda.replace('.', '')}"
+    return str(row.url).replace("{variant}", variant)
+
+
+def _together(name: str, follows: str, subject: Subject) -> Fix | None:
+    """Both of one CUDA, where the package has no build for that of the framework that is there."""
+    found = plans.moved(follows, subject, extra=(name,))
+    if found is None or not any(one.name == name and not one.compile for one in found.builds):
+        return None
+    changes = plans.changes_of(found, subject)
+    return Fix(f"Install what belongs to {plans.told(found, follows)}.", changes=changes) if changes else None
+
+
+def without_cuda(subject: Subject) -> Fix | None:
+    """Code of xFormers for the very torch that is there does not load: that torch has no CUDA, as on a Mac."""
+    own = (subject.host.builds or {}).get("xformers")
+    if own is None or not own.torch or own.torch != subject.packages.get("torch"):
+        return None
+    if subject.host.platform == "darwin":
+        return Fix("A Mac has no CUDA, which this code is for: run without xFormers.")
+    text = f"This xFormers is for torch {own.torch}, as it is there: if that prints None, torch has no CUDA."
+    return Fix(text, changes=(Command('python -c "import torch; print(torch.version.cuda)"'),))
 
 
 def newest(name: str, what: str, subject: Subject) -> Fix:

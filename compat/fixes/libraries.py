@@ -32,6 +32,8 @@ _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\
 _OF_TOOLKIT: Final = frozenset({"cudart", "cublas", "cublasLt", "cufft", "curand", "cusolver", "cusparse", "nvrtc"})
 # Libraries of TensorRT, with its major.
 _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
+# Libraries of torch (its folder lib), which those compiled for it find once torch is imported.
+_TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -43,11 +45,12 @@ def missing(subject: Subject) -> Fix | None:
         return _nvvm(subject)
     if on_windows(subject) and (fix := _windows(subject)) is not None:
         return fix
-    if not names:
-        return _unnamed(subject)
-    if subject.host.platform == "wsl2" and names[-1].startswith("libcuda.so"):
+    lacks = subject.program == "cudarc" or any(one.startswith("libcuda.so") for one in names[-1:])
+    if lacks and subject.host.platform == "wsl2":
         path = Variable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
         return Fix("Put the folder of Windows' driver in WSL on the loader's path.", changes=(path,))
+    if not names:
+        return _unnamed(subject)
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
@@ -126,6 +129,9 @@ def _of_dll(number: str) -> str:
 
 def _own(name: str, subject: Subject) -> Fix | None:
     """A library that a package keeps one of per CUDA release: a release of it with one for the CUDA in use."""
+    if _TORCH.fullmatch(name.partition(".")[0]):
+        first = subject.compiled() or "what asks for it"
+        return Fix(f"Import torch before {first}: {name} is torch's own, which the loader then knows.")
     stem = name.partition(".")[0].removeprefix("lib").partition("_")[0]
     package = subject.matrix.package(stem)
     if (found := _TENSORRT.match(name)) and not _rows(name, subject):

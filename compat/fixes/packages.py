@@ -10,7 +10,17 @@ from compat import versions
 from compat.changes import Command, Install, Package, Python, Uninstall, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
-from compat.fixes.extensions import newest, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
+from compat.fixes.extensions import (
+    newest,
+    numpy,
+    outside,
+    rebuild,
+    rebuilt,
+    shadowed,
+    sourced,
+    unisolated,
+    without_cuda,
+)
 from compat.fixes.pythons import metal, python
 from compat.fixes.subject import is_dotted, last_cuda
 from compat.lazy import pattern
@@ -56,7 +66,8 @@ def _of_another(subject: Subject) -> Fix | None:
     usual = [row for row in rows if not row.index and not row.compiled]
     if subject.host.platform == "windows" and usual and not any("win_amd64" in row.platforms for row in usual):
         return Fix(f"{package.name} has no build for Windows: use WSL2.", changes=(Command("wsl --install"),))
-    return rebuild(package.name, subject) if "dgl-cpu" in subject.case.signals and package.follows == "torch" else None
+    beside = package.follows == "torch" or package.wheels
+    return rebuild(package.name, subject) if "dgl-cpu" in subject.case.signals and beside else None
 
 
 def _for_intel(subject: Subject) -> Fix | None:
@@ -207,6 +218,8 @@ def companions(subject: Subject) -> Fix | None:
         return fix
     if compiled := outside(subject) or _unpaired(subject):
         return rebuild(compiled, subject)
+    if (fix := without_cuda(subject)) is not None:
+        return fix
     return _beside(subject.framework_name(), subject)
 
 
@@ -272,9 +285,9 @@ def _jax_parts(subject: Subject) -> Fix | None:
     if not packages.keys() & {"jax", "jaxlib"} or not about:
         return None
     told = [plain(packages[name]) for name in ("jaxlib", "jax", *parts) if name in packages]
-    listed = [name for name in parts if subject.matrix.package(name)]
+    listed = [name for name in ("jax", "jaxlib", *parts) if subject.matrix.package(name)]
     known = [one for one in told if all(subject.matrix.builds_of(name, one) for name in listed)]
-    release = next(iter(known or told))
+    release = max(known or told, key=told.count)  # the fewest packages move; of equals, to jaxlib's
     names = tuple(Package(name=name, version=release) for name in ("jax", "jaxlib", *parts))
     return Fix(f"Install jax, jaxlib and plug-ins of one release, {release}.", changes=(Install(packages=names),))
 

@@ -97,7 +97,7 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     ``keep``: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
     """
     machine, have = target(subject), subject.release(name)
-    same = [_exact(name, subject)] if extra and keep else []
+    same = [exact(name, subject)] if extra and keep else []
     same += [have] if keep and is_version(have) else []
     for version in filter(None, same):
         if plan := with_ties(f"{name}=={version}", name, subject, machine, extra=extra):
@@ -116,7 +116,7 @@ def companion(name: str, subject: Subject) -> Plan | None:
 
     beside = ties(name, subject)
     moving = [other for other in beside if other in subject.cited()]
-    have = _exact(name, subject) or subject.release(name)
+    have = exact(name, subject) or subject.release(name)
     if len(moving) != 1 or not is_version(plain(have)):
         return None
     kept = (f"{name}=={have}", *(_pinned(other, subject) for other in beside if other not in moving))
@@ -178,7 +178,7 @@ def _keeping(plan: Plan, wishes: list[str], subject: Subject, machine: Host) -> 
     return plan
 
 
-def _exact(name: str, subject: Subject) -> str:
+def exact(name: str, subject: Subject) -> str:
     """The build that is installed, with its local tag; empty where it is one for the CPU, or not published."""
     have = subject.packages.get(name, "")
     rows = (row for row in subject.matrix.builds(name) if row.full_version == have)

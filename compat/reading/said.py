@@ -37,7 +37,7 @@ _SAID: Final = (
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
-    ("service", pattern(r"\b(nvidia-docker|amd\.com/gpu|/snap/)")),
+    ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
 )
 
 

@@ -32,8 +32,9 @@ def _step(finding: Finding, host: Host, *, windows: bool) -> list[str]:
     if finding.severity == "info" or not fix.text:
         return []
     commands = list(fix.commands)
-    if windows and fix.changes:
-        commands = list(typed(fix.changes, replace(place_of(host), dialect="powershell")))
+    if fix.changes and (windows or any(getattr(one, "where", "") == "script" for one in fix.changes)):
+        dialect = "powershell" if windows else ""
+        commands = list(typed(fix.changes, replace(place_of(host), dialect=dialect, script=True)))
     told = ["", f"# {one_line(finding.title)}: {one_line(finding.detail)}", f"# {one_line(fix.text)}"]
     if fix.checked:
         return [*told, *map(one_line, commands)]

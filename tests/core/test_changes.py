@@ -77,8 +77,8 @@ def test_no_change_is_no_machine_after_it():
 @pytest.mark.parametrize(
     ("change", "place", "line"),
     [
-        (TORCH, Place(), f"pip install --force-reinstall torch==2.8.0+cu126 --index-url {CU126}"),
-        (TORCH, Place(manager="uv"), f"uv pip install --reinstall torch==2.8.0+cu126 --index-url {CU126}"),
+        (TORCH, Place(), f"pip install torch==2.8.0+cu126 --index-url {CU126}"),
+        (TORCH, Place(manager="uv"), f"uv pip install torch==2.8.0+cu126 --index-url {CU126}"),
         (Install(packages=(Package(name="jax", extras=("cuda12",)),)), Place(), 'pip install "jax[cuda12]"'),
         (
             Install(packages=(Package(name="a", version="1"),), index="https://h/p.html", links=True),
@@ -104,6 +104,25 @@ def test_no_change_is_no_machine_after_it():
 )
 def test_what_is_typed(change, place, line):
     assert typed([change], place) == (line,)
+
+
+@pytest.mark.parametrize(
+    ("place", "lines"),
+    [
+        (Place(), ("pip uninstall -y torch", "pip install torch==2.5.1")),
+        (Place(manager="uv"), ("uv pip uninstall torch", "uv pip install torch==2.5.1")),
+        (Place(manager="venv"), ("python3 -m venv .venv", ".venv/bin/pip install torch==2.5.1")),
+        (Place(fresh=True), ("pip install torch==2.5.1",)),
+    ],
+)
+def test_a_copy_that_satisfies_the_pin_is_taken_out_and_what_it_requires_stays(place, lines):
+    pinned = Install(packages=(Package(name="torch", version="2.5.1"),), again=True)
+    assert typed([pinned], place) == lines
+
+
+def test_an_unpinned_package_is_brought_up_to_date_without_what_it_requires():
+    newest = Install(packages=(Package(name="bitsandbytes"),), again=True)
+    assert typed([newest], Place()) == ("pip install --upgrade bitsandbytes",)
 
 
 def test_a_driver_has_no_line_of_its_own():

@@ -156,7 +156,7 @@ CASES = [
     (
         {"packages": {"torch": "2.5.1+cpu"}, "installers": {"torch": "uv"}, "gpus": ADA, **LINUX},
         "cpu-only-build",
-        "uv pip install --reinstall torch==2.5.1",
+        "uv pip uninstall torch\nuv pip install torch==2.5.1",
         "force",
     ),
     (
@@ -365,7 +365,7 @@ def test_a_companion_that_fits_the_new_build_stays():
     packages = {"torch": "2.9.0+cu128", "bitsandbytes": "0.48.0"}
     facts = {"packages": packages, "gpus": pascal, "driver": "550.144.03", **LINUX}
     assert commands(facts, "arch-too-old-for-build") == [
-        "pip install --force-reinstall torch==2.9.0+cu126 --index-url https://download.pytorch.org/whl/cu126"
+        "pip install torch==2.9.0+cu126 --index-url https://download.pytorch.org/whl/cu126"
     ]
 
 

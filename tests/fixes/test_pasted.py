@@ -61,7 +61,7 @@ PASTED = {
             "CUDA SETUP: Loading binary /home/me/env/lib/python3.10/site-packages/bitsandbytes/libbitsandbytes_cuda116.dll..."
             "\nlibbitsandbytes_cuda116.dll: invalid ELF header\nCUDA Setup failed despite GPU being available"
         ),
-        ("library-missing", "--force-reinstall bitsandbytes", "torch"),
+        ("library-missing", "--upgrade bitsandbytes", "torch"),
     ),
     "an onnxruntime for a CUDA of the past": (
         (

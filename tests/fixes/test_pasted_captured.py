@@ -25,7 +25,7 @@ CONDA = "/home/me/miniconda3/envs/x/lib/python3.12/site-packages/pip/__main__.py
 CAPTURED = {
     "the line's own program is meant, not each whose general words fit it": (
         BITSANDBYTES,
-        ("cpu-only-build", "pip install --force-reinstall bitsandbytes", "paddle"),
+        ("cpu-only-build", "pip install --upgrade bitsandbytes", "paddle"),
     ),
     "a sentence in small letters is no table of TensorFlow's": (
         "my GPU is not available anymore: torch.cuda.is_available() is False",

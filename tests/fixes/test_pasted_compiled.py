@@ -96,7 +96,7 @@ PASTED = {
             "[W:onnxruntime:Default, onnxruntime_pybind_state.cc:747 CreateExecutionProviderInstance] Failed to create "
             "CUDAExecutionProvider. Please reference the documentation to ensure all dependencies are met."
         ),
-        ("library-missing", 'pip install --force-reinstall "onnxruntime-gpu[cuda,cudnn]"', "torch"),
+        ("library-missing", 'pip install --upgrade "onnxruntime-gpu[cuda,cudnn]"', "torch"),
     ),
     "Windows says in its own language why it does not load a module": (
         (
@@ -153,6 +153,35 @@ PASTED = {
             r"pip 24.0 from C:\Users\me\AppData\Local\Programs\Python\Python311-32\Lib\site-packages\pip (python 3.11)"
         ),
         ("platform-unsupported", "64-bit Python", "tensorflow=="),
+    ),
+    "a package without CUDA has wheels on a page of its own": (
+        (
+            'PyTorch version: 2.3.1+cu121\nFile "/v/site-packages/torch_scatter/scatter.py", line 72, in scatter_max\n'
+            "RuntimeError: Not compiled with CUDA support"
+        ),
+        ("cpu-only-build", "torch-scatter --find-links https://data.pyg.org/whl/torch-2.3.0+cu121.html", "torch=="),
+    ),
+    "a package that requires one torch brings it": (
+        "ImportError: /v/lib/python3.10/site-packages/vllm/_C.abi3.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
+        ("abi-mismatch", "pip install vllm", "isolation"),
+    ),
+    "both of one CUDA, where none is built for that of torch": (
+        (
+            "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
+            "    PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu118)\n    Python  3.10.11 (you have 3.10.12)"
+        ),
+        ("abi-mismatch", "torch==2.1.0+cu121 --index-url", "isolation"),
+    ),
+    "the very torch that xFormers is for": (
+        (
+            "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
+            "    PyTorch 2.0.1 with CUDA 1106 (you have 2.0.1)\n    Python  3.9.16 (you have 3.9.16)"
+        ),
+        ("framework-pair-mismatch", "torch.version.cuda", "pip install"),
+    ),
+    "a library of torch itself": (
+        "ImportError: libc10.so: cannot open shared object file: No such file or directory",
+        ("library-missing", "Import torch before", "system package"),
     ),
 }
 

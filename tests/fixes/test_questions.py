@@ -77,3 +77,12 @@ def test_windows_gets_powershell():
         "gpus": [{"name": "Tesla T4", "target": "sm_75"}],
     }
     assert script(asked(**facts), host("test", **facts)).startswith("$ErrorActionPreference = 'Stop'")
+
+
+def test_the_script_has_the_lines_of_a_repository_that_are_too_long_beside_a_finding():
+    facts = {"platform": "linux", "os": "ubuntu24.04"}
+    found = asked('docker: could not select device driver "" with capabilities: [[gpu]].', **facts)
+    commands, lines = found.findings[0].fix.commands, script(found, host("test", **facts))
+    assert "sudo apt install nvidia-container-toolkit" in commands
+    assert "gpgkey" not in "".join(commands)
+    assert lines.index("gpgkey") < lines.index("sudo apt update") < lines.index("apt install nvidia-container-toolkit")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from compat.app.doctor import Question, examine, judged
-from compat.changes import applied
 from compat.errors import InputError
+from compat.fixes import replayed
 from compat.matrix import matrix
 from compat.rules import judge
 
@@ -34,7 +34,7 @@ def test_each_fix_of_a_recorded_machine_mends_or_says_that_it_was_not_tried(path
     for found in report.findings:
         assert len("\n".join([found.fix.text, *found.fix.commands])) <= LONGEST
         if found.fix.checked and found.fix.changes:
-            known = applied(known, found.fix.changes)
+            known = replayed(known, found.fix.changes, MATRIX)
             assert found.code not in codes(judge(known, MATRIX))
         elif found.fix.changes:
             assert found.fix.unchecked
@@ -46,7 +46,7 @@ def test_each_checked_fix_of_a_reported_case_mends_it_and_harms_nothing(case):
     known = scoring.host_of(case)
     said = tuple(case.get("commands", {}).values())
     for found in judged(known, MATRIX, error=case.get("error", ""), commands=said).findings:
-        after = applied(known, found.fix.changes) if found.fix.checked else None
+        after = replayed(known, found.fix.changes, MATRIX) if found.fix.checked else None
         if after is not None:
             before = codes(judge(known, MATRIX), "error")
             known = after

@@ -24,6 +24,7 @@ MATRIX = matrix()
         ("NVIDIA A10G, 23028 MiB", "NVIDIA A10G", "", "nvidia"),
         ("b'Tesla V100'", "Tesla V100", "", "nvidia"),
         ("AMD Radeon RX 7900 XTX (gfx1100)", "AMD Radeon RX 7900 XTX", "gfx1100", "amd"),
+        ("7900XTX", "7900XTX", "", "amd"),
         ("AMD Instinct MI300X", "AMD Instinct MI300X", "", "amd"),
         ("Intel(R) Arc(TM) A770 Graphics", "Intel(R) Arc(TM) A770 Graphics", "", "intel"),
         ("Apple M2 Max", "Apple M2 Max", "", "apple"),

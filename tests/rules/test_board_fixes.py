@@ -34,7 +34,7 @@ def test_a_desktop_is_never_sent_to_the_wheels_for_boards(version):
     [
         (
             "36.4.0",
-            "pip install --force-reinstall torch==2.8.0 --index-url https://pypi.jetson-ai-lab.io/jp6/cu126",
+            "pip install torch==2.8.0 --index-url https://pypi.jetson-ai-lab.io/jp6/cu126",
         ),
         (
             "35.4.1",

@@ -31,6 +31,7 @@ class Package(Row):
             no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
         notices: names on the default index that hold nothing but a notice that stops the install (``pytorch``).
         elsewhere: a maker of GPUs and where builds for those are that no row is for, ``amd: wheels for ...``.
+        wheels: index whose pages, one for each framework and CUDA, have its wheels; the default one has its sources.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Package(Row):
     preload: str = ""
     notices: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    wheels: str = ""
 
 
 @row("applications", key="name")

@@ -53,7 +53,7 @@ _HIGHEST = re.compile(
     r"(\d+)(?:\.|, )(\d)"
 )
 _PER_GPU = re.compile(r"\['(\d+\.\d)'(?:, '(\d+\.\d)')*\]")
-_FOUND = re.compile(r"^\s*(PyTorch|Python)\s+\d\S* .{0,40}?\(you have (\d[\w.+]*)\)")
+_FOUND = re.compile(r"^\s*(PyTorch|Python)\s+(\d\S*) .{0,40}?\(you have (\d[\w.+]*)\)")
 _ENTRIES: Final = frozenset({
     "torch", "torchvision", "torchaudio", "torchmetrics", "lightning", "pytorch-lightning", "lightning-utilities",
     "lightning-fabric", "numpy", "tqdm", "tensorboard", "transformers", "deepspeed", "triton", "jax", "tensorflow",
@@ -87,8 +87,10 @@ def _each(line: str) -> Iterator[Claim]:
 def _found(line: str) -> Iterator[Claim]:
     """XFormers' warning names what it was built for, and in parentheses what it found."""
     if found := _FOUND.match(line):
-        name, version = found.groups()
+        name, built, version = found.groups()
         yield Claim("python", version) if name == "Python" else Claim("packages", version, key="torch")
+        if name == "PyTorch":
+            yield Claim("builds", Build(torch=built), key="xformers")
 
 
 def _lists(view: View) -> Iterator[Claim]:
