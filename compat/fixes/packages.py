@@ -22,7 +22,7 @@ from compat.fixes.extensions import (
     without_cuda,
 )
 from compat.fixes.pythons import metal, python
-from compat.fixes.subject import is_dotted, last_cuda
+from compat.fixes.subject import last_cuda
 from compat.lazy import pattern
 from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
@@ -260,7 +260,9 @@ def _told(subject: Subject) -> tuple[str, ...]:
 def _of_companion(name: str, beside: list[str], subject: Subject) -> Fix | None:
     """Stable releases of all, by the companions', where the framework's is unknown or a build that nobody lists."""
     packages = subject.packages
-    pins = [f"{other}=={plain(packages[other])}" for other in beside if is_dotted(packages.get(other, ""))]
+    pins = [
+        f"{other}=={plain(packages[other])}" for other in beside if versions.is_release(plain(packages.get(other, "")))
+    ]
     if not pins and not packages:  # nothing is known of what is there, and so not what has to move
         return None
     for wishes in [[name, *pins]] * bool(pins) + [[name, *beside]]:

@@ -9,7 +9,6 @@ from compat import versions
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.rules.stack import FRAMEWORKS, canonical, installed, named, packages_of, plain
-from compat.versions import is_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,11 +147,6 @@ class Subject:
 def series(version: str, parts: int = 1) -> str:
     """The first numbers of a version: ``8.9.2`` -> ``8``."""
     return ".".join(re.findall(r"\d+", version)[:parts])
-
-
-def is_dotted(version: str) -> bool:
-    """Whether a version is a plain release, which the matrix may know."""
-    return is_release(version.partition("+")[0])
 
 
 def last_cuda(target: str, subject: Subject) -> str:
