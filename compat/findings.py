@@ -142,6 +142,7 @@ class Report:
         judged: whether something relevant was judged beyond what the findings and ``fine`` tell.
         unanswered: what was asked for by name and could not be judged; it stands in ``unchecked`` with its reason.
         questions: what to run where causes are open, at most three.
+        known: how many findings are left out because a baseline holds them.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -150,6 +151,7 @@ class Report:
     judged: bool = False
     unanswered: tuple[str, ...] = ()
     questions: tuple[Ask, ...] = ()
+    known: int = 0
 
     def count(self, severity: Severity) -> int:
         """Number of findings of this severity, consequences left out."""

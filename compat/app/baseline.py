@@ -32,7 +32,8 @@ def new_of(report: Report, file: str) -> Report:
             known[mark] -= 1
         else:
             kept.append(finding)
-    return replace(report, findings=tuple(kept), judged=report.judged or bool(report.findings))
+    judged, left_out = report.judged or bool(report.findings), len(report.findings) - len(kept)
+    return replace(report, findings=tuple(kept), judged=judged, known=left_out)
 
 
 def _read(file: str) -> Counter[str]:

@@ -80,7 +80,8 @@ def lint(
     stages = tuple(scenes(ask, matrix, on))
     found = [finding for finding in _findings(ask, stages, matrix, on) if _chosen(finding.code, select, ignore)]
     kept = [finding for finding in found if not _silenced(finding, ask)]
-    unread = [Unchecked(ask.file, why) for why in ask.unread]
+    left = (why for scene in stages for why in scene.left)
+    unread = [Unchecked(ask.file, why) for why in (*ask.unread, *dict.fromkeys(left))]
     return Report(_folded(kept), (), (*unread, *(item for each in stages for item in machine.not_judged(each))))
 
 

@@ -41,11 +41,14 @@ def disputes(item: Taken, other: Taken, scene: Scene) -> tuple[Dispute, ...]:
     worlds = [world for world in scene.worlds if together(markers, (world,))]
     both = [releases.Release(one.request.name, one.version) for one in (item, other)]
     shared = [world for world in worlds if all(releases.is_published(scene.matrix, one, world) for one in both)]
-    worlds, found = shared or worlds, []
-    for world in worlds:
+    first: tuple[Dispute, ...] = ()
+    for world in shared or worlds:
         ours, theirs = (_parts(one, world, scene) for one in (item, other))
-        found.append(tuple(one for one in joint.nearest(scene.matrix, ours, theirs, world) if one.clash))
-    return found[0] if found and all(found) else ()
+        found = tuple(one for one in joint.nearest(scene.matrix, ours, theirs, world) if one.clash)
+        if not found:
+            return ()
+        first = first or found
+    return first
 
 
 def _parts(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:

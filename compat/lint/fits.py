@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.build as builds
@@ -26,39 +26,50 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
 
+_MOST: Final = 1000  # pairs of one environment that are weighed; a file of people has some tens
 # The torch that a wheel's local version names: ``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``.
 _OF_TORCH: Final = re.compile(r"\+(?:cu\d+torch(\d+\.\d+)|pt(\d)(\d{1,2})(?:cu|cpu))")
 
 
-def pairs(scene: Scene) -> Iterator[Finding]:
+def tied(scene: Scene) -> Iterator[Finding]:
+    """Pairs that name each other; then what puts another framework there of which none of these findings tells."""
+    found = (*_pairs(scene), *_recompiled(scene))
+    yield from found
+    yield from _silently(scene, {each.place.line for each in found if each.place})
+
+
+def _pairs(scene: Scene) -> Iterator[Finding]:
     """What one package requires of another excludes it, or the two are built for different runtimes.
 
     Packages that are solved together must fit as they are asked for; of those of several steps what is there in the
     end counts.
     """
     there = {id(item) for item in scene.env}
+    naming = _naming(scene)
+    for item, other, specs in islice(naming, _MOST):
+        at_once = solved_together(item, other, scene)
+        stuck = item.request.exact or item.settled or none_fits(item.request, other.request, scene.matrix, scene.worlds)
+        if at_once and not stuck:
+            continue  # an installer goes back to a release that fits
+        open_ = at_once and not (other.request.exact or other.settled or other.by)
+        if open_ and not all(versions.clashes(other.request.spec, one) for one in specs):
+            continue
+        if (at_once or {id(item), id(other)} <= there) and _may_meet(item, other, scene):
+            yield from _mismatches(item, other, scene)
+    if next(naming, None):
+        scene.left.append(f"of the pairs of its packages that name each other only the first {_MOST:,} are weighed")
+
+
+def _naming(scene: Scene) -> Iterator[tuple[Taken, Taken, set[str]]]:
+    """Each request with each other one whose package it requires, and how: with n versions of each of two n * n."""
     by_name: dict[str, list[Taken]] = {}
     taken = _distinct(scene.taken)
     for item in (*taken, *(item for item in scene.env if item.by)):
         by_name.setdefault(item.request.name, []).append(item)
     for item in taken:
-        if not item.version or item.outcome.why == "kept" or _unbound(item, scene):
-            continue
-        for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
-            for other in by_name.get(name, ()):
-                at_once = solved_together(item, other, scene)
-                stuck = (
-                    item.request.exact
-                    or item.settled
-                    or none_fits(item.request, other.request, scene.matrix, scene.worlds)
-                )
-                if at_once and not stuck:
-                    continue  # an installer goes back to a release that fits
-                open_ = at_once and not (other.request.exact or other.settled or other.by)
-                if open_ and not all(versions.clashes(other.request.spec, one) for one in specs):
-                    continue
-                if (at_once or {id(item), id(other)} <= there) and _may_meet(item, other, scene):
-                    yield from _mismatches(item, other, scene)
+        if item.version and item.outcome.why != "kept" and not _unbound(item, scene):
+            for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
+                yield from ((item, other, specs) for other in by_name.get(name, ()))
 
 
 def _distinct(items: Iterable[Taken]) -> list[Taken]:
@@ -86,7 +97,7 @@ def _unbound(item: Taken, scene: Scene) -> bool:
     return bool(LOOSE & {*item.step.options}) and not (package and package.follows)
 
 
-def recompiled(scene: Scene) -> Iterator[Finding]:
+def _recompiled(scene: Scene) -> Iterator[Finding]:
     """abi-mismatch: an extension was compiled against a framework that a later step replaces."""
     there = {id(item) for item in scene.env}
     for item, framework in scene.built:
@@ -147,10 +158,9 @@ def _named(item: Taken) -> str:
     return item.request.text if item.request.exact else f"{item.request.name} {item.version}"
 
 
-def silently(scene: Scene) -> Iterator[Finding]:
+def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:
     """framework-pair-mismatch: a step puts another release over a pinned framework, because a package requires it."""
     there = {id(item) for item in scene.env}
-    told = {each.place.line for each in (*pairs(scene), *recompiled(scene)) if each.place}
     for old, new in scene.replaced:
         package = scene.matrix.package(old.request.name)
         if not new.by or old.base or id(new) not in there or not new.mine or package is None:
@@ -176,7 +186,7 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
     torches = [item for item in scene.env if item.request.name == "torch" and item.version]
     for item in scene.env:
         if any(part.full == item.request.exact for part in parts_of(item.request, item.build, scene.matrix)):
-            continue  # its rows say it: see pairs
+            continue  # its rows say it: see tied
         found = _OF_TORCH.search(item.request.exact)
         wanted = (found[1] or f"{found[2]}.{found[3]}") if found else ""
         for torch in torches if wanted else ():
@@ -241,7 +251,7 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
     elif found and parted is None and item.request.exact and other.request.exact and not _loose(item, other):
         third = found[0].objection.name
         if any(one.request.name == third and one.request.exact for one in (item, other, *scene.env)):
-            return  # it is judged against each of the two, or is one of them: see pairs
+            return  # it is judged against each of the two, or is one of them: see tied
         level: Severity = "error" if solved_together(item, other, scene) else "warning"
         detail, sources = f"{found[0].clash.why if found[0].clash else ''}.", cited(found, scene)
         code = "frameworks-conflict"
@@ -327,4 +337,4 @@ def rocm(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (pairs, recompiled, silently, told_by_name, beside, rocm)
+RULES: Final = (tied, told_by_name, beside, rocm)

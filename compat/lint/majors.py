@@ -36,6 +36,7 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
     if scene.ask.kind == "lock":
         return
     told: set[str] = set()
+    taken: dict[tuple[int, int], bool] = {}  # of a row in a step: a file may ask for thousands of frameworks
     for item in scene.env:
         package = scene.matrix.package(item.request.name)
         framework = package is not None and package.kind == "framework" and not item.base
@@ -45,7 +46,11 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
             continue  # a maker's own build is compiled as its maker chose
         for row in _reached(scene, item.python or _newest(parts)) if parts else ():
             bound = _excluding(row, parts) if _is_bare(scene, row.name) else ""
-            if not bound or row.name in told or not _is_taken(row, item, scene) or _is_bounded(row, parts, scene):
+            if not bound or row.name in told:
+                continue
+            key = id(row), id(item.step)
+            taken[key] = taken[key] if key in taken else _is_taken(row, item, scene)
+            if not taken[key] or _is_bounded(row, parts, scene):
                 continue
             told.add(row.name)
             code = "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch"
@@ -125,14 +130,12 @@ def _is_bounded(row: Major, parts: tuple[Part, ...], scene: Scene) -> bool:
     asked = [*(one.request for one in (*scene.taken, *scene.env)), *scene.conda]
     if any(request.name.endswith(row.name) for request in scene.apt):
         return True
-    given: dict[str, list[str]] = {}
-    for name, spec in (
-        *((name, line.spec) for part in parts for name, lines in part.lines.items() for line in lines),
-        *((one.name, "" if one.url else one.spec) for one in asked),
-    ):
-        given.setdefault(name, []).append(spec)
-    bounds = filter(None, map(versions.requirement, row.bounded_by))
-    return any(_falls_in(spec, line.spec) for line in bounds for spec in given.get(line.name, ()))
+    for bound in filter(None, map(versions.requirement, row.bounded_by)):
+        required = (line.spec for part in parts for line in part.lines.get(bound.name, ()))
+        given = ("" if one.url else one.spec for one in asked if one.name == bound.name)
+        if any(_falls_in(spec, bound.spec) for spec in {*required, *given}):
+            return True
+    return False
 
 
 def _falls_in(spec: str, releases: str) -> bool:

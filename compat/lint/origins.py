@@ -174,9 +174,8 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     published = _with_extra([(build, item) for build in admitted for item in places if item.has(build)], asked)
     if not published:
         # a release that a sibling's rows have, and this one's skip, may well be there
-        skipped = any(
-            build.full_version == request.exact for build in matrix.builds(package.name) if build not in named
-        )
+        others = (build for build in matrix.builds(package.name) if build.install_name != request.name)
+        skipped = any(build.full_version == request.exact for build in others)
         settled = package.name in _settled(matrix) and not skipped
         return _nowhere(request, everything, places, place, settled)
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
@@ -282,9 +281,10 @@ def _has_gpu_extra(build: Build) -> bool:
 
 def _may_be_older(request: Request, chosen: Outcome, known: list[Build], place: Place) -> bool:
     """Whether a release from before the matrix may fit: no version is named, and the Python is older than all known."""
-    pythons = [_number(python) for build in known for python in build.python]
-    asked = bool(request.exact) or not pythons or not place.python
-    return chosen.why == "python" and not asked and _number(place.python) < min(pythons)
+    if chosen.why != "python" or request.exact or not place.python:
+        return False
+    pythons = {python for build in known for python in build.python}
+    return bool(pythons) and _number(place.python) < min(map(_number, pythons))
 
 
 def _settled(matrix: Matrix) -> frozenset[str]:

@@ -92,6 +92,11 @@ class Scene:
         return {}
 
     @cached_property
+    def left(self) -> list[str]:
+        """What was left out of what there is to weigh, as it is too much; filled by the rules that stop there."""
+        return []
+
+    @cached_property
     def builds(self) -> tuple[Taken, ...]:
         """What is there in the end and of which the build is known, one per package; the base's own left out."""
         latest = {item.request.name: item for item in self.env if item.build and not item.base}

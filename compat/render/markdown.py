@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.render.ink import one_line
-from compat.render.text import NOTHING, UNCHECKED, summary_of, unchecked_of, value_of
+from compat.render.text import summary_of, unchecked_of, value_of, verdict
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -22,7 +22,7 @@ def report(found: Report, host: Host) -> str:
     """
     lines = [f"**{escape(summary_of(host))}**" if summary_of(host) else "", ""]
     if not found.findings:
-        lines += [NOTHING if found.checked else UNCHECKED, ""]
+        lines += [verdict(found), ""]
     for finding in found.findings:
         lines += _finding(finding)
     if found.questions:

@@ -300,16 +300,26 @@ def _closing(found: Report, pen: Ink) -> str:
     """The verdict with what to ask next."""
     words, codes = pen.words, [finding.code for finding in found.findings if finding.severity != "info"]
     if codes:
-        return pen("bold", verdict(found, words) + words.said(".")) + pen(
-            "dim", f"  {words.said('More')}: envcheck explain {codes[0]}"
+        known = "  " + _of_baseline(found, words) if found.known else ""
+        return (
+            pen("bold", verdict(found, words) + words.said("."))
+            + known
+            + pen("dim", f"  {words.said('More')}: envcheck explain {codes[0]}")
         )
     count = sum(len(item.names) for item in found.unchecked)
     unsure = " " + words.said("{count} could not be checked.", count=count) if count else ""
-    return pen("green", words.said(NOTHING)) + unsure if found.checked else pen("yellow", words.said(UNCHECKED))
+    return pen("green", verdict(found, words)) + unsure if found.checked else pen("yellow", words.said(UNCHECKED))
 
 
 def verdict(found: Report, words: Catalogue = ENGLISH) -> str:
     """What a report amounts to; that nothing was found is no praise where nothing could be checked."""
     counts = [(found.count("error"), "error"), (found.count("warning"), "warning")]
     told = ", ".join(words.counted(count, noun) for count, noun in counts if count)
+    if found.checked and found.known and not told:
+        return words.said("Nothing new.") + " " + _of_baseline(found, words)
     return told or words.said(NOTHING if found.checked else UNCHECKED)
+
+
+def _of_baseline(found: Report, words: Catalogue) -> str:
+    """How many findings are not told, as a baseline holds them."""
+    return words.said("{count} in the baseline.", count=words.counted(found.known, "finding"))

@@ -182,3 +182,13 @@ PIP = "RUN pip install \\\n  numpy \\\n  # the old one\n  'torch==1.13.1+cu117' 
 def test_a_word_of_a_continued_line_is_told_at_its_own_line(text, code, line):
     report = lint(sources.read("FROM python:3.10\n" + text, "Dockerfile"), MATRIX, select=[code])
     assert [item.place.line for item in report.findings] == [line]
+
+
+def test_where_the_weighing_of_pairs_ends_is_said_once(monkeypatch):
+    text = "".join(f"torchvision==0.{minor}.0\ntorch==2.{minor - 14}.1\n" for minor in range(15, 19))
+    whole = lint(sources.read(text, "requirements.txt"), MATRIX)
+    monkeypatch.setattr("compat.lint.fits._MOST", 3)
+    part = lint(sources.read(text, "requirements.txt"), MATRIX)
+    assert [one.why for one in whole.unchecked] == []
+    assert [one.why for one in part.unchecked if "first 3" in one.why] == [one.why for one in part.unchecked] != []
+    assert 0 < part.count("error") < whole.count("error")
