@@ -325,9 +325,27 @@ def never_published(base: Base, matrix: Matrix) -> bool:
     ]
     if not found["os"]:
         return bool(rows)
+    if _is_passed_over(found["os"], rows, matrix):
+        return True
     alike = {re.sub(r"\d", "", name) for row in rows if row.tag.endswith("-" + found["os"]) for name in row.flavours}
     asked = f"cudnn-{found['flavour']}" if found["cudnn"] else found["flavour"]
     return len(alike) > 1 or asked in alike or (found["cuda"].count(".") == 1 and bool(alike))
+
+
+def _is_passed_over(os: str, rows: list[Image], matrix: Matrix) -> bool:
+    """Whether a CUDA release, of which every system is documented, came without one that could have been there.
+
+    That is a system from before the newest one of the release, or any where later systems than this came to others.
+    """
+    name = os.rstrip("0123456789.")
+    known = [row for row in matrix.select("images", repository="nvidia/cuda") if row.how == "documented"]
+    listed, every = ({row.os for row in some if row.os.rstrip("0123456789.") == name} for some in (rows, known))
+    if not listed or os != long_os(os) or os in {*listed, *(row.tag.rpartition("-")[2] for row in rows)}:
+        return False
+    asked, newest, last = (
+        max(versions.release(one.removeprefix(name)) for one in some) for some in ({os}, listed, every)
+    )
+    return all(row.how == "documented" for row in rows) and (asked < newest or newest < last)
 
 
 def python_of(base: Base, matrix: Matrix) -> str:

@@ -132,6 +132,11 @@ def test_the_flavours_that_hold_cudas_libraries(reference, holds):
         ("mirror.example/nvidia/cuda:12.4-base-ubuntu22.04", False),
         ("nvidia/cuda:99.1.0-base-ubuntu22.04", False),  # newer than the matrix
         ("nvidia/cuda:12.4.1-base-plan9", False),
+        ("nvidia/cuda:12.1.1-runtime-ubuntu26.04", True),  # CUDA 12.1 came to no Ubuntu after 22.04
+        ("nvidia/cuda:12.6.3-base-ubuntu18.04", True),
+        ("nvidia/cuda:13.1.0-base-ubuntu26.04", False),  # has the newest Ubuntu of its day
+        ("nvidia/cuda:13.3.1-base-ubuntu26.10", False),  # what is there of it is only inferred
+        ("nvcr.io/nvidia/pytorch:27.01-py3", False),
     ],
 )
 def test_a_tag_that_never_was(reference, never):
