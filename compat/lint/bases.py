@@ -208,8 +208,9 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
     if found := re.fullmatch(r"nvcr\.io/nvidia/(pytorch|tensorflow|jax|paddlepaddle)", repository):
         framework = {"pytorch": "torch"}.get(found[1], found[1])
         return {"kind": "cuda", "python": "unknown", "flavour": "devel", "installed": {framework: ""}}
-    if re.fullmatch(r"nvcr\.io/nvidia/(tensorrt|tritonserver|mxnet)", repository):
-        return {"kind": "cuda", "python": "unknown", "flavour": "devel", "cudnn": "yes"}
+    if found := re.fullmatch(r"nvcr\.io/nvidia/(tensorrt|tritonserver|mxnet)", repository):
+        said = {"kind": "cuda", "python": "unknown", "flavour": "devel", "cudnn": "yes"}
+        return {**said, "installed": {found[1]: ""}}
     if found := re.match(r"([\d.]+(?:rc\d+)?)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
         return {"kind": "cuda", "python": "unknown", "installed": {"tensorflow": found[1]}}
     if found := _TORCH_TAG.search(tag) if repository.rpartition("/")[2] == "pytorch" else None:

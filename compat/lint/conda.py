@@ -193,9 +193,11 @@ def _release(request: Request) -> str:
 
 def twice(scene: Scene) -> Iterator[Finding]:
     """framework-duplicate-install: a framework from conda, and once more from pip."""
-    named = {NAMES.get(request.name, request.name) for request in scene.conda}
+    named = {NAMES.get(request.name, request.name): _release(request) for request in scene.conda}
     for item in scene.own:
-        package = scene.matrix.package(item.request.name)
+        package, there = scene.matrix.package(item.request.name), named.get(item.request.name, "")
+        if there and not (item.replaces or item.request.url) and versions.admits(item.request.spec, there):
+            continue  # pip sees conda's, and leaves it
         if item.request.name in named and package and package.kind == "framework":
             detail = f"{item.request.text} of pip is laid over conda's."
             yield _warning("framework-duplicate-install", scene, item.request, detail)

@@ -34,7 +34,8 @@ def floating(scene: Scene) -> Iterator[Finding]:
         elif nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
             if not item.request.exact:
                 detail = f"{item.request.text} is a moving nightly."
-                yield of_request("nightly-unpinned", item, scene, detail, severity="warning")
+                level: Severity = "warning" if package or item.request.name.startswith(("tf-", "jax")) else "info"
+                yield of_request("nightly-unpinned", item, scene, detail, severity=level)
         elif package and open_ and "--locked" not in item.step.options:
             how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
             yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="info")

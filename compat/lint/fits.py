@@ -253,6 +253,8 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
         if any(one.request.name == third and one.request.exact for one in (item, other, *scene.env)):
             return  # it is judged against each of the two, or is one of them: see tied
         level: Severity = "error" if solved_together(item, other, scene) else "warning"
+        if found[0].objection.kind == "system":  # an installer gives both, and a system may hold both under two names
+            level = "warning" if scene.base else "info"
         detail, sources = f"{found[0].clash.why if found[0].clash else ''}.", cited(found, scene)
         code = "frameworks-conflict"
         yield between(code, item, other, scene, detail, found[0], severity=level, sources=sources)
@@ -289,8 +291,11 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         return
     if item.step.branch or other.step.branch or scene.named == "cpu":
         return  # an arm of an "if" is for one of several kinds of machine; a file for the CPU loads no CUDA
+    held: Severity = "warning" if scene.base else "info"  # what a system holds that no image names is not known
     if not joint.apart(dispute.left.runtime, dispute.right.runtime):
-        yield finding("frameworks-conflict", scene, place, f"{why}.", severity="warning", sources=sources)
+        yield finding(
+            "frameworks-conflict", scene, place, f"{why}.", severity=held, confidence="possible", sources=sources
+        )
         return
     code = {"cuda": "cuda-major-mixed-in-env", "rocm": "rocm-libs-mixed"}.get("".join(kinds), "frameworks-conflict")
     names = {"cuda": "CUDA", "rocm": "ROCm"}
@@ -308,9 +313,7 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
     if not all(_is_provided(part, scene) for part in systems):
         why = "the one that takes CUDA from the system cannot load the other's"
         code, detail = "frameworks-conflict", f"{detail}; {why}"
-        yield finding(
-            code, scene, place, f"{detail}.", severity="warning", confidence="likely", sources=sources,
-        )  # fmt: skip
+        yield finding(code, scene, place, f"{detail}.", severity=held, confidence="likely", sources=sources)
 
 
 def _is_provided(part: Part, scene: Scene) -> bool:

@@ -207,7 +207,7 @@ def compiler_shipped(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     if base is None or not scene.final or base.flavour != "devel" or scene.ask.kind != "dockerfile":
         return  # where one develops, a compiler is right; and a cluster or a workflow ships no image
-    if base.installed and base.repository.startswith("nvcr.io/nvidia/"):
+    if base.repository.startswith("nvcr.io/nvidia/") and bases.home(base.repository) != "nvidia/cuda":
         return  # NVIDIA's framework images come in this one form
     level: Severity = "info" if scene.compiles else "warning"
     why = "what is compiled could be copied to a lean stage"

@@ -36,4 +36,6 @@ def lines(text: str, first: int) -> dict[str, int]:
 def old(text: str, values: Mapping[str, str]) -> dict[str, str]:
     """``ENV NAME value`` without an equals sign, the old form."""
     name, _, value = text.partition(" ")
-    return {name: shell.fill(value.strip(), values)} if re.fullmatch(r"[A-Za-z_]\w*", name) else {}
+    quoted = re.fullmatch(r"([\"'])(.*)\1", value.strip())
+    value = quoted[2] if quoted and quoted[1] not in quoted[2] else value.strip()
+    return {name: shell.fill(value, values)} if re.fullmatch(r"[A-Za-z_]\w*", name) else {}

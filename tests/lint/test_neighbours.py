@@ -29,6 +29,24 @@ PAIRS = [
         BARE.format("base") + "jax==0.4.30\n",
         BARE.format("base") + "numpy && if false; then pip install jax==0.4.30; fi\n",
     ),
+    # the old form of ENV may quote its value, too
+    (
+        "extension-arch-missing",
+        'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST "8.0;8.6"\n',
+        'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST "8.0;9.0"\n',
+    ),
+    # pip sees the framework that conda brought, and leaves one that meets what is asked for
+    (
+        "framework-duplicate-install",
+        "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.3'\n",
+        "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.1'\n",
+    ),
+    # a server uses the CUDA of its own image, beside what pip brings
+    (
+        "double-cuda",
+        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==2.6.0\n",
+        "FROM nvcr.io/nvidia/tritonserver:24.01-py3\nRUN pip install torch==2.6.0\n",
+    ),
     # Python: which images bring it
     (
         "base-python-missing",
@@ -192,3 +210,16 @@ def test_where_the_weighing_of_pairs_ends_is_said_once(monkeypatch):
     assert [one.why for one in whole.unchecked] == []
     assert [one.why for one in part.unchecked if "first 3" in one.why] == [one.why for one in part.unchecked] != []
     assert 0 < part.count("error") < whole.count("error")
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("tensorflow==2.15.0.post1\nonnxruntime-gpu==1.19.2\n", {"info"}),  # a system may hold cuDNN 8 beside 9
+        ("torch==2.6.0\ntensorflow==2.15.1\n", {"info"}),  # one brings its CUDA, one takes the system's
+        ("torch==2.6.0\ntensorflow==2.14.0\n", {"info"}),
+    ],
+)
+def test_two_frameworks_need_not_clash_where_no_image_says_what_the_system_holds(text, levels):
+    found = lint(sources.read(text, "requirements.txt"), MATRIX).findings
+    assert {one.severity for one in found if one.code == "frameworks-conflict"} == levels
