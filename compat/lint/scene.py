@@ -197,7 +197,8 @@ def brings_pythons(commands: tuple[Command, ...]) -> bool:
     """Whether some command brings Pythons of its own, so that which one a bare ``pip`` serves is not known."""
     brings = re.compile(
         r"pyenv|\buv (venv|python)|(mini|ana)conda|mini(forge)|mambaforge|micromamba|(conda|mamba) create|altinstall|"
-        r"Python-3|asdf|\bmise\b|update-alternatives.*python3\.\d|\bln .*python3\.\d",
+        r"Python-3|asdf|\bmise\b|update-alternatives.*python3\.\d|\bln .*python3\.\d|"
+        r"feature \S*/(?:python|(?:ana|mini|micro)?(?:conda|forge|mamba))\b",
         re.IGNORECASE,
     )
     return any(brings.search(command.text) for command in commands)

@@ -217,7 +217,8 @@ def test_where_the_weighing_of_pairs_ends_is_said_once(monkeypatch):
     [
         ("tensorflow==2.15.0.post1\nonnxruntime-gpu==1.19.2\n", {"info"}),  # a system may hold cuDNN 8 beside 9
         ("torch==2.6.0\ntensorflow==2.15.1\n", {"info"}),  # one brings its CUDA, one takes the system's
-        ("torch==2.6.0\ntensorflow==2.14.0\n", {"info"}),
+        ("torch==2.6.0\ntensorflow==2.14.0\n", {"warning"}),  # of CUDA 11 nothing is here, whatever the system holds
+        ("--extra-index-url https://download.pytorch.org/whl/xpu\ntorch==2.7.1+xpu\ntensorflow==2.15.1\n", {"info"}),
     ],
 )
 def test_two_frameworks_need_not_clash_where_no_image_says_what_the_system_holds(text, levels):

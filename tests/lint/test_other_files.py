@@ -159,6 +159,13 @@ explicit = true
             "torch==2.5.0\ntensorflow==2.14.0\nonnxruntime-gpu==1.19.2\n",
             "torch==2.5.0\ntensorflow-cpu==2.14.0\nonnxruntime-gpu==1.19.2\n",
         ),
+        # a feature of a development container brings a Python of its own
+        (
+            "python-unsupported",
+            "devcontainer.json",
+            '{"image": "ubuntu:24.04", "postCreateCommand": "pip install torch==2.1.0"}',
+            '{"image": "ubuntu:24.04", "features": {"ghcr.io/devcontainers/features/python:1": {}}, "postCreateCommand": "pip install torch==2.1.0"}',
+        ),
         # an index of nightlies has no release
         (
             "index-missing",
