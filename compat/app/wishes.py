@@ -106,7 +106,8 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
                 lost.append(item.name)
     if lost:
         why = f"has packages of conda's, which a plan does not install: {', '.join(lost)[:200]}"
-        raise InputError(why, where=name, expected="what is on the package index under pip:")
+        hint = "take them out; an image has the distribution's by --apt NAME"
+        raise InputError(why, where=name, expected="what is on the package index under pip:", hint=hint)
     if not found:
         raise InputError("holds no requirement", where=name, expected="lines such as torch==2.9.1")
     return found

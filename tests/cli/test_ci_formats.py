@@ -1,5 +1,6 @@
 """CI files against the CI systems' own schemas, and the cells of this repository's own matrix."""
 
+import itertools
 import json
 import os
 import re
@@ -32,19 +33,31 @@ registry = "registry.example:5000/team/gpu"
 sign = true
 scan = true
 """
+BARE = """[tool.envcheck.ci]
+install = "./wheels/envcheck ${{ x }}.whl"
+runner = "gpu"
+"""
+REGISTRY, INSTALL = "registry.example:5000/team/gpu", "./wheels/envcheck ${{ x }}.whl"
+GRID = ci.Grid(
+    tuple(
+        ci.Cell(name=f"n{number}", requirements=(), plan=plan.Plan(runtime=runtime, python="3.12"), dockerfile="")
+        for number, runtime in enumerate(("cpu", "cuda12.8"))
+    )
+)
 SCHEMAS = {"workflow": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}
 
 
 @pytest.fixture
 def repository(envcheck, tmp_path, monkeypatch, request):
-    """A folder into which the pipeline of the format that the test names was written."""
+    """A folder into which the pipeline of the format that the test names was written, for jobs of one kind or another."""
     folder = tmp_path / "repository"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    (folder / "pyproject.toml").write_text(CONFIGURED)
-    code, out, said = envcheck(*WORDS, "--format", request.param, "--output", ".")
+    format_, told = request.param if isinstance(request.param, tuple) else (request.param, CONFIGURED)
+    (folder / "pyproject.toml").write_text(told)
+    code, out, said = envcheck(*WORDS, "--format", format_, "--output", ".")
     assert (code, out) == (0, "")
-    assert f"written: {ci.PIPELINES[request.param]}" in said
+    assert f"written: {ci.PIPELINES[format_]}" in said
     return folder
 
 
@@ -62,10 +75,13 @@ def steps_of(folder, format_, runtime):
     name = next(path.stem for path in (folder / "images").glob(f"torch*{runtime}*.json"))
     document = yaml.safe_load(text)
     if format_ == "gitlab":
-        job = document[".image"] | document[document[name]["extends"]]
+        job, more = document[".image"], document[document[name]["extends"]]
+        job = job | more | {"variables": job["variables"] | more["variables"]}
         known = {"CI_JOB_NAME": name, "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
+        known |= {"CI_REGISTRY": "registry.example", "CI_REGISTRY_IMAGE": "registry.example/team"}
+        secret = {"REGISTRY_TOKEN": "t", "REGISTRY_ACCOUNT": "a", "CI_REGISTRY_PASSWORD": "t", "CI_REGISTRY_USER": "a"}
         own = {key: re.sub(r"\$(\w+)", lambda word: known[word[1]], text) for key, text in job["variables"].items()}
-        return [*job["before_script"], *job["script"]], {**known, **own, "REGISTRY_TOKEN": "t", "REGISTRY_ACCOUNT": "a"}
+        return [*job["before_script"], *job["script"]], {**known, **own, **secret}
     job = document["jobs"]["image"]
     other = "${{ matrix.gpu }}" if runtime == "cpu" else "${{ !matrix.gpu }}"
     runs = [step for step in job["steps"] if "run" in step and step.get("if", "") != other]
@@ -111,6 +127,42 @@ def runner(tmp_path):
         return codes, calls.read_text().splitlines()
 
     return run
+
+
+def shell_steps(text):
+    """Every shell step of a pipeline, whoever runs it."""
+    for job in yaml.safe_load(text).items():
+        parts = job[1].values() if job[0] == "jobs" else [job[1]]
+        for part in (part for part in parts if isinstance(part, dict)):
+            yield from (step["run"] for step in part.get("steps", ()) if "run" in step)
+            yield from (line for key in ("before_script", "script") for line in part.get(key, ()))
+
+
+@pytest.mark.parametrize("format_", SCHEMAS)
+def test_no_pipeline_has_a_shell_step_that_the_tests_below_do_not_run(format_):
+    known = set()
+    for jobs in (
+        ci.Jobs(install=INSTALL, registry=REGISTRY, sign=True, scan=True),
+        ci.Jobs(install=INSTALL, runner="gpu"),
+    ):
+        known |= set(shell_steps(ci.pipeline(GRID, format_, jobs, again=True)[ci.PIPELINES[format_]]))
+    for registry, runner, signed, scan, again in itertools.product(("", REGISTRY), ("", "gpu"), *[(False, True)] * 3):
+        kept = signed and bool(registry)
+        jobs = ci.Jobs(install=INSTALL, registry=registry, runner=runner, attest=kept, sign=kept, scan=scan)
+        assert set(shell_steps(ci.pipeline(GRID, format_, jobs, again=again)[ci.PIPELINES[format_]])) <= known
+
+
+@pytest.mark.parametrize("runtime", ["cpu", "cuda12-8"])
+@pytest.mark.parametrize("repository", [(name, BARE) for name in SCHEMAS], ids=SCHEMAS, indirect=True)
+def test_jobs_with_a_runner_that_has_a_gpu_and_no_registry_verify_each_image(repository, request, runner, runtime):
+    format_ = request.node.callspec.params["repository"][0]
+    scripts, variables = steps_of(repository, format_, runtime)
+    codes, told = runner(scripts, repository, **variables)
+    assert set(codes) == {0}
+    assert any(line.startswith(f"envcheck verify {variables['IMAGE']} --plan images/torch") for line in told)
+    assert [line.partition(" --")[0] for line in told if re.match("docker (login|push)", line)] == (
+        ["docker login registry.example", f"docker push {variables['IMAGE']}"] if format_ == "gitlab" else []
+    )
 
 
 @pytest.mark.parametrize("runtime", ["cpu", "cuda12-8"])
