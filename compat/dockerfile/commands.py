@@ -119,11 +119,14 @@ class Commands:
         return [self._call([*([f"--requirement {path}"] if path else []), *map(shell, requirements)])]
 
     def compile(self, requirements: Sequence[str]) -> list[str]:
-        """Build wheels against the planned framework itself; build isolation would fetch another one."""
+        """Build wheels against the planned framework itself; build isolation would fetch another one.
+
+        pip keeps what it built by the address of the source alone, hence kernels of the GPUs of an earlier build.
+        """
         pip = f"/opt/tools/bin/pip --python {PYTHON}"
         cache = "" if self._buildkit else " --no-cache-dir"
         wheel = [
-            f"{pip} wheel{cache} --no-deps --no-build-isolation --wheel-dir /opt/wheels",
+            f"{pip} wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /opt/wheels",
             *map(shell, requirements),
         ]
         return [f"{pip} install{cache} ninja packaging psutil setuptools wheel", BREAK.join(wheel)]

@@ -76,7 +76,7 @@ def steps_of(folder, format_, runtime):
     document = yaml.safe_load(text)
     if format_ == "gitlab":
         job, more = document[".image"], document[document[name]["extends"]]
-        job = job | more | {"variables": job["variables"] | more["variables"]}
+        job = job | more | {"variables": job["variables"] | more.get("variables", {})}
         known = {"CI_JOB_NAME": name, "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
         known |= {"CI_REGISTRY": "registry.example", "CI_REGISTRY_IMAGE": "registry.example/team"}
         secret = {"REGISTRY_TOKEN": "t", "REGISTRY_ACCOUNT": "a", "CI_REGISTRY_PASSWORD": "t", "CI_REGISTRY_USER": "a"}
