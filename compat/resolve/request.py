@@ -271,10 +271,10 @@ def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> I
         yield row.plugs
     if row.kind == "framework":
         return
-    if len(row.needs) == 1:
-        yield from row.needs
+    lone = row.needs if len(row.needs) == 1 else ()
+    yield from lone
     for name in known.frameworks_of(wish, target.place):
-        if name not in {row.follows, row.plugs, *row.needs} and _makers(package, known) <= _makers(name, known):
+        if name not in {row.follows, row.plugs, *lone} and _makers(package, known) <= _makers(name, known):
             yield name
 
 

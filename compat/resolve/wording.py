@@ -239,12 +239,14 @@ def _pair_reasons(
         if any(joints.pythons(left.option, right.option) for left, right in pairs):
             continue
         near = [(left, right) for left, right in pairs if joints.goes(left.option, right.option)]
+        # that the runtimes of the others do not go together may be a guess: then all else has to keep them apart
+        far = [(left, right) for left, right in pairs if not joints.goes(left.option, right.option)] if near else []
         near = near or sorted(pairs, key=lambda pair: apart(pair[0].option.runtime, pair[1].option.runtime))[:1]
         disputes = [(list(joints.objections(left.option, right.option)), left, right) for left, right in near[:_PAIRS]]
         if disputes:
             proven = all(
                 any(is_proven(matrix, each, left.option, right.option) for each in said)
-                for said, left, right in disputes
+                for said, left, right in (*disputes, *((joints.objections(a.option, b.option), a, b) for a, b in far))
             )
             yield from _dispute(search, *min(disputes, key=lambda dispute: _severity(dispute[0])), likely=not proven)
 
@@ -332,7 +334,8 @@ def _is_out(search: Search, weighed: Weighed, facts: list[Soft], wishes: int) ->
     ways = [way & core for way in weighed.violations]
     seen = sum(soft.bit for soft in facts if _is_seen(search, weighed, soft))
     if not all(ways):
-        return not any(is_unseen(search.known.matrix, build, name) for name in ("python", "glibc", "system", "runtime"))
+        told = ("python", "glibc", "system", *(["runtime"] if facts else []))
+        return not any(is_unseen(search.known.matrix, build, name) for name in told)
     return all(way & (wishes | seen) for way in ways)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
+from review import ask
 
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
@@ -137,3 +138,15 @@ def test_a_plan_says_which_gpu_code_of_a_library_its_gpu_cannot_run() -> None:
     does_without = {gpu: [text for text in lines if "does without on" in text] for gpu, lines in told.items()}
     assert [bool(does_without[gpu]) for gpu in told] == [True, False, False]
     assert "sm_90a sm_100 compute_120, and does without on sm_89" in does_without["RTX 4090"][0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "brought"), [("transformers", "torch"), ("jax-cuda12-plugin", "jax"), ("transformers==4.57.0", "")]
+)
+def test_what_is_useless_without_its_framework_brings_it_or_asks_for_one(asked: str, brought: str) -> None:
+    (reply,) = ask(f"envcheck resolve {asked} --gpu sm_89")
+    told = reply.answer
+    assert told.plan is not None
+    assert (told.status == "plan") is bool(brought)
+    assert brought in {"", *(one.name for one in told.plan.builds)}
+    assert brought or "transformers computes through jax, tensorflow or torch" in told.conditions[0]
