@@ -58,16 +58,10 @@ def mended(search: Search, softs: Sequence[Soft], changes: Mapping[str, str], pl
     return (_whole(search, wishes, [*options, *_new_options(changes, plan)]),)
 
 
-def without(search: Search, dropped: int) -> Ask:
-    """The question without the wishes in ``dropped``: one of several images for the same machine."""
+def without(search: Search, dropped: int, *instead: str) -> Ask:
+    """The question without the wishes in ``dropped``, or with others instead: one of several images for one machine."""
     wishes = [wish.text for wish, bit in search.target.wishes if not bit & dropped]
-    return _whole(search, wishes, [*_options(search, set(), search.target.vendors)])
-
-
-def instead(search: Search, swapped: int, text: str) -> Ask:
-    """The question with another requirement in place of the wish ``swapped``."""
-    wishes = [text if bit == swapped else wish.text for wish, bit in search.target.wishes]
-    return _whole(search, wishes, [*_options(search, set(), search.target.vendors)])
+    return _whole(search, [*wishes, *instead], [*_options(search, set(), search.target.vendors)])
 
 
 def for_gpus(search: Search, devices: Mapping[Device, str]) -> Ask:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints.build import split_runtime
 from compat.plan import Remedy
-from compat.resolve.asks import for_cpu, for_gpus, instead, mended, without
+from compat.resolve.asks import for_cpu, for_gpus, mended, without
 from compat.resolve.knowledge import knowledge
 from compat.resolve.planning import plan_of
 from compat.resolve.read_situation import situation
@@ -328,7 +328,7 @@ def _for_gpus(search: Search) -> Iterator[Remedy]:
             if plan is not None:
                 changes = {wish.package: "left out", name: next(one.version for one in plan.builds if one.name == name)}
                 text = f"ask for {name}, which has the same for GPUs"
-                yield Remedy(text=text, changes=changes, asks=(instead(search, bit, asked.text),), plans=(plan,))
+                yield Remedy(text=text, changes=changes, asks=(without(search, bit, asked.text),), plans=(plan,))
 
 
 def _cpu(search: Search) -> list[Remedy]:
