@@ -213,7 +213,9 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
     gone = next((row for row in matrix.table("images") if row.runtime == one.runtime and row.status == "gone"), None)
     cites = "; ".join(matrix.cite(row) for row in (one.build, gone) if row)
     end = f"the images that held {one.runtime} were removed" if gone else f"no image with {held} is known"
-    text, weak = f"{name} takes {held} from the image, and {end}", is_inferred(one.build, "runtime")
+    others = (other.option.build for each in search.variables for other in search.domain(each, place))
+    weak = is_inferred(one.build, "runtime") or any(is_unseen(matrix, other, "runtime") for other in others)
+    text = f"{name} takes {held} from the image, and {end}"
     return Member("matrix", f"{text}; this is only inferred" if weak else text, cites, weak)
 
 
