@@ -226,7 +226,7 @@ class NcclTopologyHidden(Rule):
     changes = (Example("export NCCL_TOPO_FILE=<topology.xml>"),)
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
-        """NCCL finds no processor close to a GPU, some GPUs have no NUMA node named, or a virtual machine names none."""
+        """NCCL finds no processor close to a GPU, some GPUs have no node named, or a virtual machine names none."""
         if heard := signals.get("nccl-topology"):
             return Found(detail=heard.signal.meaning)
         cards = [gpu for gpu in host.gpus or () if gpu.vendor in {"nvidia", "amd"} and not gpu.integrated]
