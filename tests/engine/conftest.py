@@ -239,8 +239,8 @@ def publish(folder):
                 text.write(f'<a href="{wheel.name}">{wheel.name}</a>\n')
 
 
-def wheel(folder, name, version, code="", requires=()):
-    """A wheel of one module, made by hand; returns its SHA-256."""
+def wheel(folder, name, version, code="", requires=(), members=()):
+    """A wheel of one module, or of the members given, made by hand; returns its SHA-256."""
     import hashlib
     import zipfile
 
@@ -251,7 +251,7 @@ def wheel(folder, name, version, code="", requires=()):
         *(f"Requires-Dist: {item}" for item in requires),
     ]
     members = {
-        f"{name}.py": code,
+        **(dict(members) or {f"{name}.py": code}),
         f"{stem}.dist-info/METADATA": "\n".join(meta) + "\n",
         f"{stem}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }

@@ -207,6 +207,10 @@ def test_compiling_happens_beside_the_image_for_the_planned_targets_only(plan, p
     assert ("ARG", 'TORCH_CUDA_ARCH_LIST="8.0"') in found
     last = [rest for keyword, rest in found if keyword == "FROM"][-1]
     assert last == "packages AS complete"
+    (made,) = (
+        rest for _, rest in found if "/opt/tools/bin/pip" in rest and " wheel " in rest and "--wheel-dir" in rest
+    )
+    assert "wheel --no-cache-dir" in made  # else pip takes what it built for another GPU
 
 
 def test_a_planned_build_that_is_source_only_is_compiled_and_never_installed_from_the_index(plan, parsed):
