@@ -18,9 +18,9 @@ from dataclasses import replace
 import pytest
 from factory import Settings
 
-from compat.build import build_image
+from compat.build import build_image, verify
 from compat.kernels import inspect
-from compat.plan import GpuVerdict
+from compat.plan import GpuVerdict, PlannedBuild
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("ENVCHECK_ENGINE_ALL"), reason="compilers of some 100 MB; set ENVCHECK_ENGINE_ALL=1 to run them"
@@ -146,3 +146,17 @@ def test_nvcc_compiles_for_the_plans_gpus_or_for_those_that_are_asked_for(
     assert (set(found.sass), set(found.ptx)) == ({"sm_80", "sm_90"}, set())
     found = compiled(made, plan, client, tmp_path, default_index, url, image, TORCH_CUDA_ARCH_LIST="12.0+PTX")
     assert (set(found.sass), set(found.ptx)) == ({"sm_120"}, {"compute_120"})
+
+
+def test_torch_compiles_in_an_image_with_a_compiler(made, slim, index, base, usual_builder):
+    """On a base whose distribution has Python: its headers are a package of their own, which official images have."""
+    base("debian:12")
+    image = replace(slim().base_image, image="debian:12", python_from="distribution")
+    name = "https://download.pytorch.org/whl/cpu"
+    torch = PlannedBuild(name="torch", version="2.13.0+cpu", runtime="cpu", index=name, module="torch")
+    url = index("torch==2.13.0+cpu", "setuptools")
+    wish = Settings(compiler=True, builder=usual_builder)
+    built = made(slim(torch, base_image=image), "compiler", wish=wish, build_args={"TORCH_INDEX": url})
+    assert built.ok, built.log[-3000:]
+    found = {probe.name: probe.status for probe in verify(built.tag, timeout=300).probes}
+    assert found["torch.compile"] == "pass"
