@@ -73,12 +73,13 @@ def main(argv: list[str] | None = None) -> int:
             else:
                 print(f"{asked}: no plan", file=sys.stderr)
                 faults += 1
+        plans = dict(sorted(plans.items()))  # which names the Python of a wheel that several have
         pins = sorted({pin for told in plans.values() for pin in told.get("wheels", ())})
         wheels = dict(zip(pins, pool.map(lambda pin: _links(index, pin, plans, before["wheels"]), pins), strict=True))
     lacked = {name for links in wheels.values() for name in links["needs"]}
     for links in wheels.values():
         links["has"] = sorted(lacked.intersection(links["has"]))
-    body = {"schema": SCHEMA, "plans": dict(sorted(plans.items())), "wheels": wheels}
+    body = {"schema": SCHEMA, "plans": plans, "wheels": wheels}
     write_whole(TABLE, (json.dumps(body, indent=1) + "\n").encode())
     print(f"{len(plans)} plans, {len(wheels)} wheels")
     return 1 if faults else 0
