@@ -257,8 +257,10 @@ def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
     doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
     if doctor == lint == "fits" and resolve == "clashes" and _blames_images(one):
         return IMAGES
-    others = _other_extras(one) if resolve == lint else ()
-    return EXTRAS if any(resolved(each).word == doctor for each in others) else ""
+    for other in _other_extras(one) if resolve == lint else ():
+        if resolved(other).word == doctor or (doctor == "fits" and _blames_images(other)):
+            return EXTRAS
+    return ""
 
 
 def _blames_images(one: Question) -> bool:
@@ -335,7 +337,7 @@ def _fair(one: Question) -> Question | None:
     builds = list(one.builds)
     for build in one.builds:
         plan = resolve([pin_of(build)], one.host(*facts), MATRIX).plan
-        if plan is None or _is_about_image(one, build):
+        if plan is None:
             return None
         missing = [brought for brought in plan.builds if brought.name not in {each.package for each in builds}]
         for brought in missing:
@@ -345,6 +347,8 @@ def _fair(one: Question) -> Question | None:
             if not rows:
                 return None
             builds.append(rows[0])
+    if any(_is_about_image(one, build) for build in builds):
+        return None
     found = _with_extras(replace(one, builds=tuple(builds)))
     return None if _is_about_gpus(found) else found
 

@@ -36,6 +36,12 @@ def is_cudnn(wanted: str, have: str) -> bool:
     return bool(have) and str(versions.major(have)) == wanted
 
 
+def cudnn_built(builds: Iterable[Build]) -> str:
+    """The newest cuDNN that builds which take one from the system were made with; empty if none says one."""
+    made = (build.cudnn for build in builds if build.cudnn and needs_cudnn(build.system))
+    return max(made, key=versions.release, default="")
+
+
 def cuda(matrix: Matrix, build: Build, have: str) -> Verdict:
     """Whether the system's CUDA serves a build that takes CUDA from it; any other build fits.
 

@@ -89,7 +89,7 @@ def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
 
 
 def successor(scene: Scene) -> str:
-    """The nearest maintained tag: same repository, CUDA major, flavour; of the base's own system, newest first."""
+    """The nearest maintained tag: same repository, CUDA major, flavour; of its own system, then its CUDA minor."""
     from compat import versions
 
     base = scene.base
@@ -99,9 +99,9 @@ def successor(scene: Scene) -> str:
         return ""
     flavour = re.compile(rf":[\d.]+-{'cudnn[0-9]*-' if base.cudnn else ''}{base.flavour}-")
     statuses = {"active"} if base.row else {"active", "eol"}
-    near = not base.row and cuda.count(".") == 1  # a tag that never was most likely lacks the patch: 12.1 for 12.1.1
+    minor = ".".join(cuda.split(".")[:2])
     known = [
-        (row.os == base.os, near and versions.same_series(row.cuda, cuda), versions.release(row.cuda), row.os, name)
+        (row.os == base.os, versions.same_series(row.cuda, minor), versions.release(row.cuda), row.os, name)
         for row in scene.matrix.table("images")
         if row.repository == base.repository and row.status in statuses and row.cuda
         for name in row.references()

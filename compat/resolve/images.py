@@ -25,7 +25,7 @@ from compat import versions
 from compat.joints.base import starts
 from compat.joints.build import split_runtime
 from compat.joints.libc import of_system
-from compat.joints.libraries import cudnn_of, is_cudnn, minors_past
+from compat.joints.libraries import cudnn_of, is_cudnn, minors_past, stands_in
 from compat.joints.python import packaged
 from compat.joints.verdict import Clash, Fits
 from compat.lazy import dataclass
@@ -53,6 +53,7 @@ class Need:
         pythons: bit set of Pythons that suit all builds.
         board: whether the devices are Jetson boards, whose driver and CUDA libraries come from their JetPack.
         forward: whether the image must hold the cuda-compat package of the runtime.
+        cudnn: newest cuDNN that a build which takes one from the image was made with; empty if not known.
     """
 
     place: str
@@ -62,6 +63,7 @@ class Need:
     pythons: int
     board: bool = False
     forward: bool = False
+    cudnn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ RANKS: Final = (
     "the tag by name",
 )
 
+# Behind every image of a later minor: JAX and TensorFlow refuse a cuDNN older than their own (see stands_in).
+_OLDER: Final = 100
 _PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu", "cann": "quay.io/ascend/cann"}
 
 
@@ -254,8 +258,9 @@ class Images:
         """Runtime images of the runtime that the builds load from the system, the nearest minor first.
 
         A library loads by its soname, hence any patch of the same CUDA and the same major cuDNN will do; the newest
-        patch is taken by rank. A build that asks for a major alone takes its own minor or a later one. Of ROCm images
-        those with all libraries come first, since frameworks load most of them.
+        patch is taken by rank. A build that asks for a major alone takes its own minor or a later one; an image with an
+        older cuDNN than a build was made with comes last. Of ROCm images those with all libraries come first, since
+        frameworks load most of them.
         """
         cudnn = cudnn_of(need.system)
         wanted = "cudnn-runtime" if cudnn else "runtime"
@@ -264,6 +269,8 @@ class Images:
             past = minors_past(row.runtime, need.runtime, need.system)
             if past < 0 or (cudnn and not is_cudnn(cudnn, row.cudnn)):
                 continue
+            if cudnn and need.cudnn and isinstance(stands_in(row.cudnn, need.cudnn), Clash):
+                past += _OLDER
             if kind != "cuda":
                 yield row, "", int(not row.tag.endswith(("-complete", "-full"))), listed
                 continue

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.joints.build import from_system
+from compat.joints.libraries import cudnn_built
 from compat.lazy import dataclass
 from compat.resolve.build_fit import FORWARD, Scale, Weighed
 from compat.resolve.images import Footing, Images, Need
@@ -193,7 +194,8 @@ class Search:
         lines = [option.lines[name] for name in names if name in option.lines] if names else []
         told = (option.full, option.version) if is_named else ()
         extras = build.extras if lines else ()
-        return option.lane, option.pythons, build.glibc, build.system, extras, tuple(lines), told
+        loaded = (build.system, cudnn_built([build]))
+        return option.lane, option.pythons, build.glibc, loaded, extras, tuple(lines), told
 
     @cached_property
     def _tables(self) -> dict[str, dict[int, int]]:
@@ -307,7 +309,8 @@ def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
     glibc = max(floors, key=versions.release) if floors and place.startswith("linux") else ""
     board = any(weighed.option.on_board for weighed in chosen)
     forward = any(weighed.strain == FORWARD for weighed in chosen)
-    return Need(place, runtime_of(chosen), system, glibc, pythons, board, forward)
+    cudnn = cudnn_built(weighed.option.build for weighed in chosen)
+    return Need(place, runtime_of(chosen), system, glibc, pythons, board, forward, cudnn)
 
 
 def glibc_of(option: Option) -> str:

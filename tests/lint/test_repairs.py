@@ -100,6 +100,14 @@ def test_a_safe_edit_is_made_shown_and_enough(tmp_path, name, text, expected):
     assert fixed(tmp_path, name, after) == (after, "")
 
 
+@pytest.mark.parametrize("tag", ["12.4-devel-ubuntu22.04", "12.2.0-runtime-ubuntu22.04", "12.6.0-base-ubuntu24.04"])
+def test_what_is_advised_is_what_the_edit_writes(tmp_path, tag):
+    (tmp_path / "Dockerfile").write_text(f"FROM nvidia/cuda:{tag}\n")
+    told = lint_files([str(tmp_path / "Dockerfile")], MATRIX).findings
+    (fix,) = (one.fix for one in told if one.code in {"base-tag-gone", "base-tag-eol"})
+    assert f"nvidia/cuda{fix.changes[0].new}." in fix.text
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

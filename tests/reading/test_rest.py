@@ -29,10 +29,23 @@ def test_a_report_alone_names_no_fault(name):
     assert [item.line for item in heard if len(item.signal.candidates) == 1] == []
 
 
-@pytest.mark.parametrize("name", ["torch_collect_env", "transformers_env", "xformers_info", "diffusers_env"])
-def test_a_cpu_build_on_a_machine_without_a_known_gpu_is_no_error(name):
+OTHER_TORCH = ["abi-mismatch"]
+"""xFormers says itself there that it was built for another torch than the one that loads it."""
+
+
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [
+        ("torch_collect_env", []),
+        ("transformers_env", []),
+        ("xformers_info", OTHER_TORCH),
+        ("diffusers_env", OTHER_TORCH),
+    ],
+)
+def test_a_cpu_build_on_a_machine_without_a_known_gpu_is_no_error(name, faults):
     host, text = reading.read(TEXTS[name]).host, TEXTS[name]
-    assert [item.code for item in judge(host, matrix(), error=rest(text)).findings if item.severity == "error"] == []
+    found = judge(host, matrix(), error=rest(text)).findings
+    assert [item.code for item in found if item.severity == "error"] == faults
 
 
 MESSAGES = [

@@ -289,6 +289,7 @@ class GpuUnlikeItsKind(NvidiaRule):
     # Memory that a driver shows of what is sold: error correction takes a sixteenth of GDDR, the driver some hundred
     # MiB (a T4 shows 15109 of 16384 MiB).
     _SHOWN: Final = 0.85
+    _CLOCKS: Final = {"clock_max_mhz": "processor clock", "memory_clock_max_mhz": "memory clock"}
     _LINES: Final = frozenset(
         {"datacenter", "workstation"}
     )  # makers sell one name of other lines with several memories
@@ -298,11 +299,12 @@ class GpuUnlikeItsKind(NvidiaRule):
 
         A link's generation falls when a card is idle: only the highest that card and slot allow is compared.
         """
+        highest = self._highest(gpus)
         for gpu in gpus:
             if gpu.integrated or gpu.lost or gpu.mig == "enabled" or gpu.virtual not in {"", "none", "passthrough"}:
                 continue
             rows = products_of(gpu, matrix)
-            odd = [*self._memory(gpu, rows), *self._clocks(gpu, gpus)]
+            odd = [*self._memory(gpu, rows), *self._clocks(gpu, highest)]
             if not host.virtual_machine and gpu.virtual != "passthrough" and host.platform in {None, "linux"}:
                 odd += [*self._link(gpu, rows), *self._lanes(gpu, rows)]
             if odd:
@@ -338,13 +340,18 @@ class GpuUnlikeItsKind(NvidiaRule):
             return
         yield f"has {gpu.nvlinks} NVLinks, and the product has {max(lanes)}"
 
-    @staticmethod
-    def _clocks(gpu: Gpu, gpus: tuple[Gpu, ...]) -> Iterator[str]:
+    def _highest(self, gpus: tuple[Gpu, ...]) -> dict[tuple[str, str], int]:
+        """Name of a card and of a clock -> the highest that any card of that name may take, in MHz."""
+        found: dict[tuple[str, str], int] = {}
+        for gpu in gpus:
+            for clock in self._CLOCKS:
+                found[gpu.name, clock] = max(found.get((gpu.name, clock), 0), getattr(gpu, clock) or 0)
+        return found
+
+    def _clocks(self, gpu: Gpu, highest: dict[tuple[str, str], int]) -> Iterator[str]:
         """That the highest clock it may take is lower than that of a card of its name beside it."""
-        fellows = [one for one in gpus if one.name == gpu.name]
-        for name, what in (("clock_max_mhz", "processor clock"), ("memory_clock_max_mhz", "memory clock")):
-            best = max((getattr(one, name) or 0 for one in fellows), default=0)
-            own = getattr(gpu, name)
+        for clock, what in self._CLOCKS.items():
+            own, best = getattr(gpu, clock), highest[gpu.name, clock]
             if own and own < best:
                 yield f"has a highest {what} of {own} MHz, and another one of that name {best} MHz"
 
