@@ -325,15 +325,15 @@ def _words(text: str) -> tuple[str, ...]:
 
 def matrix(*overlays: Path) -> Matrix:
     """The shipped matrix, with overlay files laid over it (later ones win)."""
-    return Matrix(_shipped(), *(store.Live([path], origin=str) for path in overlays)) if overlays else _alone()
+    return Matrix(_rows_shipped(), *(store.Live([path], origin=str) for path in overlays)) if overlays else shipped()
 
 
 @lru_cache(maxsize=1)
-def _alone() -> Matrix:
+def shipped() -> Matrix:
     """The shipped matrix; one for a process, because a table is read when it is first asked for and kept."""
-    return Matrix(_shipped())
+    return Matrix(_rows_shipped())
 
 
-def _shipped() -> Store:
+def _rows_shipped() -> Store:
     compiled = resources.compiled_dir()
     return store.Compiled(compiled) if compiled else store.Live(resources.matrix_dir().glob("*.toml"))
