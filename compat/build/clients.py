@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def client(run: Runner, *, buildkit: bool, buildx: bool = False) -> tuple[str, ...]:
     """The words that start a build: ``("docker", "build")`` or ``("docker", "buildx", "build")``.
 
-    Docker's client carried BuildKit itself until 22; from 23 on it needs the buildx plugin for it (Docker Engine 23.0
-    release notes). Every ``docker`` on PATH is asked, because a machine may have both kinds.
+    Docker's client carried BuildKit itself; a later one needs the buildx plugin for it. Every ``docker`` on PATH is
+    asked, because a machine may have both kinds.
 
     ``buildx``: whether the plugin itself is needed (several platforms, attestations, cache export).
 
@@ -52,6 +52,8 @@ def _executables() -> Iterator[str]:
 
 def _carries_buildkit(run: Runner, path: str) -> bool:
     """Whether the client's own version is one that still has BuildKit inside."""
+    from compat.matrix import matrix
+
     words = run([path, "--version"], timeout=20).out.replace(",", " ").split()
     number = next((word for word in words if word[:1].isdigit()), "")
-    return bool(number) and not versions.at_least(number, "23")
+    return bool(number) and not versions.at_least(number, matrix().turn("docker-buildx").version)

@@ -15,8 +15,6 @@ from compat.dockerfile.settings import Settings, check
 if TYPE_CHECKING:
     from compat.plan import Plan
 
-# What says how the image runs stands in one paragraph.
-
 __all__ = ["Settings", "ignore_file", "labels", "notes", "write"]
 
 

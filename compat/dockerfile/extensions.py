@@ -19,9 +19,9 @@ def arguments(plan: Plan, settings: Settings) -> dict[str, str]:
     """What the builders of extensions read, to compile for the plan's devices and within a builder's memory.
 
     torch's own asks the devices of the building machine otherwise, which a build does not have
-    (torch/utils/cpp_extension.py, ``_get_cuda_arch_flags`` and ``_get_rocm_arch_flags``); flash-attn has a list of
-    its own, one entry for each major, and fetches a wheel unless told to build (its setup.py). Four jobs are what its
-    README advises below 96 GB of memory.
+    (torch/utils/cpp_extension.py, ``_get_cuda_arch_flags`` and ``_get_rocm_arch_flags``); flash-attn has lists of its
+    own, for CUDA one entry for each major, and fetches a wheel unless told to build (its setup.py). Four jobs are what
+    its README advises below 96 GB of memory.
 
     Raises:
         InputError: if something is to be compiled and the plan names no device.
@@ -32,13 +32,15 @@ def arguments(plan: Plan, settings: Settings) -> dict[str, str]:
     if not targets:
         raise InputError("the plan names no GPU to compile for", where="compile", hint="resolve with --gpu NAME")
     jobs = {"MAX_JOBS": "4"}
+    if any(normalise(versions.read_requirement(text).name) == "flash-attn" for text in settings.compile):
+        jobs["FLASH_ATTENTION_FORCE_BUILD"] = "TRUE"
     if plan.runtime.startswith("rocm"):
-        return {"PYTORCH_ROCM_ARCH": ";".join(targets), **jobs}
+        return dict.fromkeys(("PYTORCH_ROCM_ARCH", "GPU_ARCHS"), ";".join(targets)) | jobs
     found = [number for text in targets if (number := sm(text))]
     lists = {"TORCH_CUDA_ARCH_LIST": ";".join(one.capability for one in found)}
-    if any(normalise(versions.read_requirement(text).name) == "flash-attn" for text in settings.compile):
+    if "FLASH_ATTENTION_FORCE_BUILD" in jobs:
         majors = sorted({int(one.capability.partition(".")[0]) * 10 for one in found})
-        lists |= {"FLASH_ATTN_CUDA_ARCHS": ";".join(map(str, majors)), "FLASH_ATTENTION_FORCE_BUILD": "TRUE"}
+        lists["FLASH_ATTN_CUDA_ARCHS"] = ";".join(map(str, majors))
     return {**lists, **jobs, "NVCC_THREADS": "2"}
 
 

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from compat.dockerfile.settings import Settings
     from compat.plan import BaseImage, Plan
 
-LOCK: Final = "/opt/tools-lock.txt"
 # Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer.
+LOCK: Final = "/opt/tools-lock.txt"
 REQUIREMENTS: Final = "/opt/tools-requirements.txt"
 
+# What a package manager keeps between runs, by the name of its cache.
 _CACHES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "apt": (("apt-archives", "/var/cache/apt"), ("apt-lists", "/var/lib/apt/lists")),
     "dnf": (("dnf", "/var/cache/dnf"),),
 }
-# What a package manager keeps between runs, by the name of its cache.
 # How a container of each family gets its devices, and why variables stand above it.
 _RUN: Final[Mapping[str, str]] = {
     "cpu": "--network none --read-only --tmpfs /tmp",

@@ -40,7 +40,6 @@ _LIBRARIES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 # Where the key of Intel's repository lies in the image.
 INTEL_KEY: Final = "/etc/apt/keyrings/intel-graphics.asc"
 INTEL_KEY_URL: Final = "https://repositories.intel.com/gpu/intel-graphics.key"
-_SERVERS: Final = frozenset({"vllm", "sglang"})
 _INTEL: Final = ("libze1", "libze-intel-gpu1")
 # The Level Zero loader and the driver behind it, which the wheels for XPUs open and do not carry: Intel's own packages
 # for these Ubuntus, and later Ubuntu's own (PyTorch's .ci/docker/common/install_xpu.sh; Ubuntu's policy for updates of
@@ -49,8 +48,6 @@ _INTEL_SUITES: Final[Mapping[str, str]] = {"ubuntu22.04": "jammy", "ubuntu24.04"
 _INTEL_OWN: Final = ("ubuntu26.04",)
 # Packages of NVIDIA's own repository.
 VENDOR: Final = re.compile(r"(cuda|libcu|libnv|libnccl|libnpp|tensorrt|nsight).*")
-
-
 # Folders below site-packages in which NVIDIA's packages lay the libraries, by CUDA major (ONNX Runtime's
 # ``preload_dlls``): one each up to CUDA 12, one for all but cuDNN since.
 _CUDA_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -139,7 +136,7 @@ def compiles_at_run_time(plan: Plan) -> bool:
     vLLM and SGLang run Triton kernels from the first request on, and Triton compiles its launcher with the system's
     compiler: https://github.com/vllm-project/vllm/issues/2997, https://github.com/sgl-project/sglang/issues/1067.
     """
-    return any(build.name in _SERVERS for build in plan.builds)
+    return any(build.name in {"vllm", "sglang"} for build in plan.builds)
 
 
 def lacks_compiler(plan: Plan, settings: Settings) -> bool:

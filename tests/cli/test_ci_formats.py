@@ -152,6 +152,26 @@ def test_no_pipeline_has_a_shell_step_that_the_tests_below_do_not_run(format_):
         assert set(shell_steps(ci.pipeline(GRID, format_, jobs, again=again)[ci.PIPELINES[format_]])) <= known
 
 
+# Steps that are another's program: no host of theirs is reached from here, and each talks to a service of GitHub's.
+NOT_RUN = {
+    "actions/checkout": "fetches the repository from GitHub",
+    "actions/setup-python": "fetches a Python from GitHub's releases",
+    "actions/upload-artifact": "hands files to the service that runs the job",
+    "actions/attest-build-provenance": "signs with the identity that GitHub gives the job",
+    "anchore/scan-action": "fetches its scanner and a database of faults",
+    "anchore/sbom-action": "fetches its scanner",
+    "sigstore/cosign-installer": "fetches cosign from GitHub's releases; the step that calls it is run with a stand-in",
+}
+
+
+def test_the_steps_that_no_test_runs_are_those_that_are_named_with_the_reason():
+    """Docker, apt-get, pip and cosign are stand-ins in the tests below; all other words of a shell step are the real ones."""
+    jobs = ci.Jobs(install=INSTALL, registry=REGISTRY, attest=True, sign=True, scan=True)
+    told = yaml.safe_load(ci.pipeline(GRID, "workflow", jobs, again=True)[ci.PIPELINES["workflow"]])
+    steps = [step for job in told["jobs"].values() for step in job["steps"]]
+    assert {step["uses"].partition("@")[0] for step in steps if "run" not in step} == set(NOT_RUN)
+
+
 @pytest.mark.parametrize("runtime", ["cpu", "cuda12-8"])
 @pytest.mark.parametrize("repository", [(name, BARE) for name in SCHEMAS], ids=SCHEMAS, indirect=True)
 def test_jobs_with_a_runner_that_has_a_gpu_and_no_registry_verify_each_image(repository, request, runner, runtime):

@@ -6,6 +6,7 @@ wheel the libraries that it lacks and the objects that name them. What the syste
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -71,8 +72,9 @@ def dockerfile(name, told, matrix):
     pins = [item for item in told["builds"] if "+" not in item]
     host = from_options(matrix, gpus=[] if target == "cpu" else [target])
     answer = resolve(pins, host, matrix, cpu=target == "cpu")
-    assert answer.plan, answer.conflicts
-    assert [build.requirement for build in answer.plan.builds] == told["builds"], "measure again: image_libraries.py"
+    planned = [build.requirement for build in answer.plan.builds] if answer.plan else answer.conflicts
+    again = f"a row moved this plan, run: python scripts/image_libraries.py {shlex.quote(name)}"
+    assert planned == told["builds"], again
     return answer.plan.base_image.image, write(answer.plan)
 
 
@@ -91,8 +93,11 @@ def lacking(told, base, text):
     return found
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", RECORD["plans"])
 def test_an_image_has_every_library_that_its_wheels_name(matrix, name):
+    """Nothing is known of a plan whose wheels were not read: that is told by its name and is no pass."""
+    if name not in READ:
+        pytest.skip(f"the wheels of {name} were not read: {RECORD['plans'][name]['unread'][:160]}")
     base, text = dockerfile(name, READ[name], matrix)
     assert lacking(READ[name], base, text) == {}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compat.dockerfile import Settings, notes, write
+from compat.errors import InputError
 from compat.plan import GpuVerdict, PlannedBuild
 
 FORMS = ["plain", "factory"]
@@ -99,3 +100,18 @@ def test_each_package_is_told_the_devices_in_its_own_words(plan):
     assert not any(name.startswith("FLASH") for name in other)
     spelled = arguments(write(made, Settings(compile=("Flash_Attn",))))
     assert "FLASH_ATTN_CUDA_ARCHS" in spelled
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_amds_compilers_are_told_the_devices_and_come_from_an_image_that_is_named(plans, form):
+    """AMD's plans stand on a plain Ubuntu, whose toolkit has no other flavour that could be taken by itself."""
+    with pytest.raises(InputError, match="no image with compilers is known beside ubuntu") as told:
+        write(plans["torch_rocm"], Settings(form=form, compile=("flash-attn==2.8.3",)))
+    assert "devel_image" in told.value.hint
+    devel = "rocm/dev-ubuntu-24.04:6.2-complete"
+    text = write(plans["torch_rocm"], Settings(form=form, compile=("flash-attn==2.8.3",), devel_image=devel))
+    assert f"\nARG DEVEL={devel}\n" in text
+    told, archs = arguments(text), "gfx90a;gfx1031;gfx1030"  # of the second the plan runs the code for the third
+    assert (told["PYTORCH_ROCM_ARCH"], told["GPU_ARCHS"]) == (archs, archs)  # flash-attn asks the machine without it
+    assert (told["MAX_JOBS"], told["FLASH_ATTENTION_FORCE_BUILD"]) == ("4", "TRUE")
+    assert not any("CUDA" in key or "NVCC" in key for key in told)
