@@ -21,6 +21,7 @@ from compat.inputs import opened
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO
 
 GIB: Final = 1024**3
@@ -31,6 +32,20 @@ _UNITS: Final = {"": GIB, "gib": GIB, "mib": 1024**2, "tib": 1024**4, "gb": 10**
 # GGUF's plain value types by number, as struct has them; 8 is text and 9 an array.
 _PLAIN: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _DIMENSIONS: Final = 8
+_BITS: Final = pattern(r"[A-Z]{1,2}([0-9]{1,2})(?:_[A-Z0-9]{1,12})?")  # what types of safetensors are named after
+# GGML's tensor types by number, with the elements and the bytes of one block, as gguf's ``GGML_QUANT_SIZES`` has them.
+_BLOCKS: Final = {
+    kind: (elements, size)
+    for elements, sizes in (
+        (1, {0: 4, 1: 2, 24: 1, 25: 2, 26: 4, 27: 8, 28: 8, 30: 2}),
+        (32, {2: 18, 3: 20, 6: 22, 7: 24, 8: 34, 9: 40, 20: 18, 39: 17}),
+        (64, {40: 36}),
+        (128, {41: 18}),
+        (256, {10: 84, 11: 110, 12: 144, 13: 176, 14: 210, 15: 292, 16: 66, 17: 74, 18: 98, 19: 50, 21: 110, 22: 82}),
+        (256, {23: 136, 29: 56, 34: 54, 35: 66}),
+    )
+    for kind, size in sizes.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +91,8 @@ def weigh(text: str) -> Weights:
 
 
 _EXPECTED: Final = "a .safetensors, .gguf or .index.json file, or a size such as 13.5GiB"
+_WHOLE: Final = "a whole file, as it was published"
+_PLACED: Final = ("shape", "data_offsets")
 
 
 def read_config(name: str) -> dict[str, Any]:
@@ -100,10 +117,19 @@ def _all(path: Path) -> bytes:
     return raw
 
 
-def _json(raw: bytes, where: str) -> dict[str, Any]:
-    """A JSON object."""
+def _json(raw: bytes, where: str, *, once: bool = False) -> dict[str, Any]:
+    """A JSON object; with ``once`` none in it may name a key twice."""
+
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        body = dict(pairs)
+        if once and len(body) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"names {twice[:60]!r} twice", where=where[:200], expected=_WHOLE)
+        return body
+
     try:
-        body = json.loads(raw)
+        body = json.loads(raw, object_pairs_hook=read)
     except (ValueError, RecursionError):
         raise InputError("is not JSON", where=where[:200], expected=_EXPECTED) from None
     if not isinstance(body, dict):
@@ -111,37 +137,49 @@ def _json(raw: bytes, where: str) -> dict[str, Any]:
     return body
 
 
+def _end(spans: list[tuple[int, int, str]], where: str, step: int = 1) -> int:
+    """The end of tensors (begin, bytes, name) that lie one behind the other, each at a multiple of ``step``."""
+    end = 0
+    for begin, size, name in sorted(spans):
+        if begin != (free := -(-end // step) * step):
+            what = f"tensor {name[:60]!r} begins at byte {begin} of the data, where {free} is free"
+            raise InputError(what, where=where[:200], expected=_WHOLE)
+        end = begin + size
+    return end
+
+
 def _safetensors(stream: BinaryIO, size: int, where: str) -> Weights:
     (length,) = struct.unpack("<Q", stream.read(8))
     if not 2 <= length <= min(_LIMIT, size - 8):
         raise InputError("is no safetensors file", where=where[:200], expected=_EXPECTED)
-    tensors = _json(stream.read(length), where)
-    total = parameters = 0
+    tensors = _json(stream.read(length), where, once=True)
+    spans, parameters = [], 0
     for name, tensor in tensors.items():
         if name == "__metadata__":
             continue
-        shape, span = _lists(tensor)
-        if len(span) != 2 or not span[0] <= span[1] <= size - 8 - length:
-            raise InputError(
-                f"tensor {name[:60]!r} lies outside of the file", where=where[:200], expected="a whole file"
-            )
-        total += span[1] - span[0]
+        bits, shape, span = _described(tensor)
+        if len(span) != 2 or math.prod(shape) * bits != (span[1] - span[0]) * 8:
+            what = f"shape, type and data_offsets of tensor {name[:60]!r} contradict each other"
+            raise InputError(what, where=where[:200], expected=_WHOLE)
+        spans.append((span[0], span[1] - span[0], name))
         parameters += math.prod(shape)
-    if not 0 < total <= size - 8 - length or len(str(parameters)) > 18:
-        raise InputError("its tensors overlap, or it has none", where=where[:200], expected="a file of weights")
-    return Weights(total, parameters)
+    if not 0 < (end := _end(spans, where)) == size - 8 - length:
+        what = f"its tensors end at byte {end} of the data, which has {size - 8 - length}"
+        raise InputError(what, where=where[:200], expected=_WHOLE)
+    return Weights(end, parameters)
 
 
-def _lists(tensor: Any) -> tuple[list[int], list[int]]:
-    """Shape and place of a tensor; empty lists for what is none."""
-    found = [tensor.get(key) if isinstance(tensor, dict) else None for key in ("shape", "data_offsets")]
+def _described(tensor: Any) -> tuple[int, list[int], list[int]]:
+    """Bits of one number, shape and place of a tensor; an empty place for what is none."""
+    kind, *found = [tensor.get(key) if isinstance(tensor, dict) else None for key in ("dtype", *_PLACED)]
     plain = [
-        one
-        if isinstance(one, list) and len(one) <= _DIMENSIONS and all(type(n) is int and 0 <= n < 2**48 for n in one)
-        else []
+        isinstance(one, list) and len(one) <= _DIMENSIONS and all(type(n) is int and 0 <= n < 2**48 for n in one)
         for one in found
     ]
-    return plain[0], plain[1]
+    sized = _BITS.fullmatch(kind) if isinstance(kind, str) else None
+    if not all(plain) or not (sized or kind == "BOOL"):
+        return 0, [], []
+    return int(sized[1]) if sized else 8, *found
 
 
 def _indexed(path: Path) -> Weights:
@@ -200,6 +238,14 @@ class _Header:
             self.take(self.number("Q"))
         return None
 
+    def tensor(self) -> tuple[int, int, int]:
+        """What is told of a tensor: its elements, type and offset."""
+        dimensions = self.number("I")
+        if dimensions > _DIMENSIONS:
+            raise struct.error
+        count = math.prod(self.number("Q") for _ in range(dimensions))
+        return count, self.number("I"), self.number("Q")
+
     def _form(self, kind: int) -> str:
         if kind not in _PLAIN:
             raise struct.error
@@ -212,24 +258,34 @@ def _gguf(stream: BinaryIO, size: int, where: str) -> Weights:
     version, tensors, pairs = head.number("I"), head.number("Q"), head.number("Q")
     if version not in {2, 3}:
         raise InputError(f"is GGUF of version {version}", where=where[:200], expected="version 2 or 3")
-    values = {}
+    values: dict[str, Any] = {}
     for _ in range(min(pairs, _LIMIT)):
-        key = head.text()
-        values[key] = head.value(head.number("I"))
-    last = parameters = 0
+        _put(values, head.text(), lambda: head.value(head.number("I")), where)
+    step = values.get("general.alignment", 32)
+    if type(step) is not int or not 0 < step < 2**20:
+        raise InputError("its alignment is no number of bytes", where=where[:200], expected=_WHOLE)
+    placed: dict[str, tuple[int, int, int]] = {}  # elements, type, offset
     for _ in range(min(tensors, _LIMIT)):
-        head.text()
-        dimensions = head.number("I")
-        if dimensions > _DIMENSIONS:
-            raise struct.error
-        parameters += math.prod(head.number("Q") for _ in range(dimensions))
-        head.number("I")
-        last = max(last, head.number("Q"))
-    left = size - stream.tell()
-    if not 0 <= last < left:
-        raise InputError("its tensors lie outside of the file", where=where[:200], expected="a whole file")
-    note = "one of several files" if values.get("split.count", 1) != 1 else ""
-    return Weights(left, min(parameters, 2**60), _as_config(values), note)
+        _put(placed, head.text(), head.tensor, where)
+    blocks = [(*placed[name], name, _BLOCKS.get(placed[name][1])) for name in placed]
+    spans = [(begin, -(-count // block[0]) * block[1], name) for count, _, begin, name, block in blocks if block]
+    room = size - -(-stream.tell() // step) * step
+    known = len(spans) == len(placed)
+    end = _end(spans, where, step) if known else max(begin for _, _, begin, *_ in blocks) + 1
+    if not 0 < end <= room:
+        what = f"its tensors end at byte {end} of the data, which has {max(room, 0)}"
+        raise InputError(what, where=where[:200], expected=_WHOLE)
+    notes = ["one of several files"] if values.get("split.count", 1) != 1 else []
+    notes += [] if known else ["types of its tensors are not known: the size of the file was taken"]
+    total = sum(length for _, length, _ in spans) if known else room
+    return Weights(total, min(sum(count for count, *_ in blocks), 2**60), _as_config(values), "; ".join(notes))
+
+
+def _put(into: dict[str, Any], name: str, read: Callable[[], Any], where: str) -> None:
+    """What is read of a name, which no file may have twice."""
+    if name in into:
+        raise InputError(f"names {name[:60]!r} twice", where=where[:200], expected=_WHOLE)
+    into[name] = read()
 
 
 _FIELDS: Final = {

@@ -28,8 +28,11 @@ def safetensors(tensors, *, cut=0, length=None, metadata=True):
     return raw[: len(raw) - cut]
 
 
-def gguf(values, tensors, *, version=3, cut=0):
-    """The bytes of a GGUF file: values of (kind, packed), tensors of (shape, bytes)."""
+BLOCKS = {0: (1, 4), 1: (1, 2), 8: (32, 34), 12: (256, 144)}  # F32, F16, Q8_0, Q4_K
+
+
+def gguf(values, tensors, *, version=3, cut=0, names=None, shift=0, align=32):
+    """The bytes of a GGUF file: values of (kind, packed), tensors of (shape, kind); the last of them moved."""
 
     def text(word):
         return struct.pack("<Q", len(word)) + word.encode()
@@ -37,12 +40,15 @@ def gguf(values, tensors, *, version=3, cut=0):
     head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(values))
     for key, (kind, packed) in values.items():
         head += text(key) + struct.pack("<I", kind) + packed
-    place = 0
-    for number, (shape, size) in enumerate(tensors):
-        head += text(f"t{number}") + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
-        head += struct.pack("<IQ", 0, place)
-        place += size
-    raw = head + bytes(place)
+    place = end = 0
+    for number, (shape, kind) in enumerate(tensors):
+        head += text((names or {}).get(number, f"t{number}"))
+        head += struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
+        head += struct.pack("<IQ", kind, place + (shift if number + 1 == len(tensors) else 0))
+        elements, size = BLOCKS.get(kind, (1, 1))
+        end = place + math.prod(shape) // elements * size
+        place = -(-end // align) * align
+    raw = head + bytes(-len(head) % align) + bytes(end)
     return raw[: len(raw) - cut]
 
 
@@ -109,8 +115,23 @@ HOSTILE = {
     "offsets that are no numbers": tensor(data_offsets=["0", True]),
     "a tensor that is a text": {"t": "x"},
     "tensors that overlap": {f"t{n}": tensor()["t"] for n in range(9)},
-    "GGUF of another version": gguf({}, [((2,), 8)], version=9),
-    "GGUF cut off": gguf({}, [((2,), 8), ((2,), 8)], cut=9),
+    "a name twice": b'{"t": %(t)s, "t": %(t)s}'
+    % {b"t": json.dumps(tensor(shape=[8], data_offsets=[0, 16])["t"]).encode()},
+    "a field twice": b'{"t": {"dtype": "F16", "shape": [8], "data_offsets": [0, 16], "shape": [8]}}',
+    "a shape that its place contradicts": tensor(shape=[7], data_offsets=[0, 16]),
+    "a type that its place contradicts": tensor(shape=[8], data_offsets=[0, 16], dtype="F32"),
+    "a type of no size": tensor(shape=[8], data_offsets=[0, 16], dtype="half"),
+    "bytes before the first tensor": tensor(shape=[4], data_offsets=[8, 16]),
+    "bytes behind the last tensor": tensor(shape=[4], data_offsets=[0, 8]),
+    "GGUF of another version": gguf({}, [((8,), 0)], version=9),
+    "GGUF cut off": gguf({}, [((8,), 0), ((8,), 0)], cut=9),
+    "GGUF with a name twice": gguf({}, [((8,), 0), ((8,), 0)], names={1: "t0"}),
+    "GGUF with tensors that overlap": gguf({}, [((16,), 0), ((8,), 0)], shift=-32),
+    "GGUF with a tensor behind the end": gguf({}, [((8,), 0), ((8,), 0)], shift=32),
+    "GGUF with a tensor far behind the end": gguf({}, [((8,), 99)], shift=2**62),
+    "GGUF without a tensor": gguf({}, []),
+    "GGUF with a key twice": gguf({"aa": (4, bytes(4)), "zz": (4, bytes(4))}, [((8,), 0)]).replace(b"zz", b"aa"),
+    "GGUF that aligns to nothing": gguf({"general.alignment": (4, bytes(4))}, [((8,), 0)]),
     "GGUF that claims many values": b"GGUF" + struct.pack("<IQQ", 3, 1, 2**60),
     "GGUF with a text of all memory": b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 2**62) + b"k",
     "GGUF with an array of all memory": gguf({"a": (9, struct.pack("<IQ", 4, 2**60))}, []),
@@ -121,8 +142,9 @@ HOSTILE = {
 @pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE)
 def test_a_header_that_lies_is_refused(file, raw):
     if isinstance(raw, dict):
-        text = json.dumps(raw).encode()
-        raw = struct.pack("<Q", len(text)) + text + bytes(16)
+        raw = json.dumps(raw).encode()
+    if raw.startswith(b'{"'):
+        raw = struct.pack("<Q", len(raw)) + raw + bytes(16)
     with pytest.raises(InputError):
         weigh(file(raw))
 
@@ -148,8 +170,8 @@ def test_gguf_tells_its_weights_and_the_fields_of_a_config(file):
         "llama.attention.head_count": number(32),
         "llama.attention.head_count_kv": number(8),
     }
-    found = weigh(file(gguf(values, [((4, 8), 20), ((3,), 12)]), "model.gguf"))
-    assert (found.bytes, found.parameters, found.note) == (32, 35, "")
+    found = weigh(file(gguf(values, [((4, 8), 8), ((3,), 1), ((256,), 12)]), "model.gguf"))
+    assert (found.bytes, found.parameters, found.note) == (34 + 6 + 144, 291, "")
     assert found.config == {
         "model_type": "llama",
         "num_hidden_layers": 32,
@@ -160,8 +182,14 @@ def test_gguf_tells_its_weights_and_the_fields_of_a_config(file):
 
 
 def test_one_of_several_gguf_files_says_so(file):
-    raw = gguf({"split.count": (2, struct.pack("<H", 3))}, [((2,), 8)])
+    raw = gguf({"split.count": (2, struct.pack("<H", 3))}, [((2,), 1)])
     assert weigh(file(raw, "model-00001-of-00003.gguf")).note == "one of several files"
+
+
+def test_a_gguf_file_with_a_type_that_nobody_knew_is_as_large_as_what_it_holds(file):
+    found = weigh(file(gguf({"general.alignment": (4, struct.pack("<I", 64))}, [((64,), 99)], align=64), "model.gguf"))
+    assert (found.bytes, found.parameters) == (64, 64)
+    assert "not known" in found.note
 
 
 def test_an_index_is_the_sum_of_its_shards_or_what_it_states(file):
