@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from compat.build.codes import rule_of
 from compat.findings import Evidence, Finding, Fix, ranked
 from compat.lazy import dataclass
+from compat.untrusted import json_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -105,21 +105,17 @@ def _event(line: str) -> dict[str, Any]:
     """The JSON object of a line; empty for anything else, also for what is too long or too deep to be ours."""
     if len(line) > _LINE or not line.startswith("{"):
         return {}
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return event if isinstance(event, dict) else {}
+    return table(json_of(line))
 
 
 def _probe(event: Mapping[str, Any]) -> Probe:
     """A result with every text cut to a length that a report can bear: the image decides what is printed."""
-    figures, seconds = event.get("figures"), event.get("seconds")
+    seconds = event.get("seconds")
     return Probe(
         name=str(event.get("name", ""))[:200],
         status=cast("Status", event["status"]),
         why=str(event.get("why", ""))[:2000],
-        figures=figures if isinstance(figures, dict) else {},
+        figures=table(event.get("figures")),
         code=str(event.get("code", ""))[:80],
         seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
     )

@@ -7,12 +7,12 @@ only on machines that have the library.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Fact, Unknown
+from compat.untrusted import json_of
 
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
@@ -35,7 +35,8 @@ def ask(machine: Machine, script: str, library: str) -> dict[str, Any] | Unknown
     """
     outcome = machine.ask([sys.executable, os.path.join(_FOLDER, script)])  # noqa: PTH118 - no pathlib at start-up
     line = next((line for line in reversed(outcome.out.splitlines()) if line.startswith("{")), "")
-    answer = _object(line, script)
+    found = json_of(line)
+    answer = found if isinstance(found, dict) else Unknown("the answer is not JSON", script)
     whole = outcome.out.strip() != "" if isinstance(answer, Unknown) else "more" not in answer
     failed = _failed(outcome, library, whole=whole)
     if isinstance(answer, Unknown):
@@ -62,25 +63,11 @@ def faults(failed: str, library: str) -> dict[str, Reading]:
     return {"driver_faults": Fact({library: what}, "asked in a process of its own")} if what and not ours else {}
 
 
-def _object(line: str, script: str) -> dict[str, Any] | Unknown:
-    """A JSON object from one line of output."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else Unknown("the answer is not JSON", script)
-
-
 def text(value: Any, longest: int) -> str:
     """A printable text of bounded length; empty for anything else."""
     if not isinstance(value, str):
         return ""
     return "".join(each for each in value[:longest] if each.isprintable()).strip()
-
-
-def items(value: Any) -> list[Any]:
-    """The elements of a JSON list; none for anything else."""
-    return value if isinstance(value, list) else []
 
 
 def count(value: Any, most: int) -> int | None:

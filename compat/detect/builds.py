@@ -25,12 +25,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import ANYWHERE
 from compat.detect.packages import environment, installed
 from compat.facts import Build, Fact, Reading
 from compat.lazy import pattern
+from compat.untrusted import json_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -238,7 +239,7 @@ def onnxruntime(machine: Machine, site: str) -> Build | None:
 def xformers(machine: Machine, site: str) -> Build | None:
     """xformers/cpp_lib.json: CUDA as ``1201``, the torch it was built with, and TORCH_CUDA_ARCH_LIST of the build."""
     path = f"{site}/xformers/cpp_lib.json"
-    said = _json(machine.text(path))
+    said = table(json_of(machine.text(path)))
     version, settings = said.get("version"), said.get("env")
     if not isinstance(version, dict):
         return None
@@ -301,16 +302,3 @@ def _number(text: str | None) -> str:
 def _minor(version: str) -> str:
     """Major and minor of a version; the major alone where no more is said."""
     return ".".join(version.split(".")[:2])
-
-
-def _json(text: str) -> dict[str, Any]:
-    """A JSON object; empty for anything else."""
-    if not text.startswith("{"):
-        return {}
-    import json
-
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

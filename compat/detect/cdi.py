@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.facts import Fact, Reading, Unknown
 from compat.lazy import dataclass, pattern
+from compat.untrusted import json_of, rows, strings, table, word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,12 +82,5 @@ def _of_yaml(text: str) -> tuple[str, list[str]]:
 
 def _of_json(text: str) -> tuple[str, list[str]]:
     """Kind and names of devices of a JSON specification; nothing if it is damaged."""
-    import json
-
-    try:
-        document = json.loads(text)
-        kind, devices = document.get("kind"), document.get("devices")
-    except (ValueError, RecursionError):
-        return "", []
-    names = [each.get("name") for each in devices if isinstance(each, dict)] if isinstance(devices, list) else []
-    return (kind if isinstance(kind, str) else "", [name for name in names if isinstance(name, str)])
+    document = table(json_of(text))
+    return word(document, "kind"), strings([each.get("name") for each in rows(document.get("devices"))])

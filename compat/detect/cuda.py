@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.loader as loader
 from compat import versions
-from compat.detect.answers import FAILED, ask, count, faults, items, text
+from compat.detect.answers import FAILED, ask, count, faults, text
 from compat.detect.base import ANYWHERE
 from compat.detect.nvml import bus, target
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.untrusted import rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         return {"cuda_init": why, "peer_access": why}
     # no answer although the process printed something: it hung or crashed inside cuInit
     state, failed = text(answer.get("init"), 80), text(answer[FAILED], 300)
-    gpus = tuple(_gpu(each) for each in items(answer.get("gpus")) if isinstance(each, dict))
+    gpus = tuple(_gpu(each) for each in rows(answer.get("gpus")))
     return {
         "cuda_init": Fact(state, "cuInit") if state else Unknown(failed or "cuInit told nothing", NAME),
         **_version(machine, answer),

@@ -14,11 +14,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.cdi as cdi
-from compat.detect.answers import items
 from compat.detect.base import LINUX
 from compat.detect.system_packages import versions
 from compat.facts import Fact, Reading, Unknown
 from compat.lazy import dataclass, pattern
+from compat.untrusted import items, json_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,14 +141,9 @@ def _document(machine: Machine, socket: str, url: str) -> dict[str, Any]:
     Raises:
         OSError: if there is no such answer in time.
     """
-    import json
-
-    try:
-        found = json.loads(machine.root.ask(socket, url, machine.left() / 2))
-    except (ValueError, RecursionError) as error:
-        raise OSError(71, "the answer is not JSON") from error
+    found = json_of(machine.root.ask(socket, url, machine.left() / 2))
     if not isinstance(found, dict):
-        raise OSError(71, "the answer is not an object")
+        raise OSError(71, "the answer is no JSON object")
     return found
 
 
@@ -216,17 +211,11 @@ def _gpu_runtime(machine: Machine, engine: Engine, devices: Reading) -> Reading:
 
 def _configured(machine: Machine) -> Reading:
     """Runtimes by name in Docker's configuration file, for an engine that does not answer."""
-    import json
-
     reading = machine.read(_DAEMON_FILE)
     if isinstance(reading, Unknown):
         return reading
-    try:
-        found = json.loads(reading.value or "{}")
-    except (ValueError, RecursionError):
-        return Fact({}, f"{_DAEMON_FILE}, which is not JSON")
-    runtimes = found.get("runtimes") if isinstance(found, dict) else None
-    return Fact(runtimes if isinstance(runtimes, dict) else {}, _DAEMON_FILE)
+    found = json_of(reading.value or "{}")
+    return Fact(table(table(found).get("runtimes")), _DAEMON_FILE + (", which is not JSON" if found is None else ""))
 
 
 def _toolkit(machine: Machine) -> Reading:

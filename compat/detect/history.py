@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.detect.answers import items
+from compat.untrusted import items, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,8 +40,7 @@ def _destination(step: str) -> str:
 
 def _watched(config: Mapping[str, Any]) -> set[str]:
     """Folders of the system, the working folder, and those that variables name, with the folder around each ``bin``."""
-    settings = config.get("config")
-    settings = settings if isinstance(settings, dict) else {}
+    settings = table(config.get("config"))
     named = [part for text in items(settings.get("Env")) for part in str(text).partition("=")[2].split(":")]
     named.append(str(settings.get("WorkingDir") or "/root"))
     found = {posixpath.normpath(part) for part in named if part.startswith("/")} - {"/"}

@@ -7,10 +7,10 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.detect.answers import items
 from compat.detect.root import LIMIT, Entry, Interpreter, Root, System
 from compat.facts import Fact, Host, Unknown
 from compat.run import Outcome
+from compat.untrusted import items, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -178,13 +178,11 @@ def environment(image: Image) -> dict[str, str]:
 
 def labels(image: Image) -> dict[str, str]:
     """The image's labels."""
-    said = _settings(image).get("Labels")
-    return {str(key): str(value) for key, value in said.items()} if isinstance(said, dict) else {}
+    return {str(key): str(value) for key, value in table(_settings(image).get("Labels")).items()}
 
 
 def _settings(image: Image) -> Mapping[str, Any]:
-    found = image.config.get("config")
-    return found if isinstance(found, dict) else {}
+    return table(image.config.get("config"))
 
 
 def facts(image: Image, name: str, *, timeout: float = 10.0) -> Host:

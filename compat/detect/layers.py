@@ -9,7 +9,6 @@ Source: OCI image specification 1.1 (layout, manifest, configuration, layer chan
 
 from __future__ import annotations
 
-import json
 import posixpath
 import tarfile
 import zlib
@@ -18,11 +17,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import compat.detect.history as history
-from compat.detect.answers import items
 from compat.detect.unpacking import unpacked
 from compat.errors import InputError
 from compat.inputs import opened
 from compat.lazy import dataclass, pattern
+from compat.untrusted import items, json_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -194,10 +193,7 @@ class _Blobs:
 
     def document(self, name: str) -> Any:
         """A document of the image, or ``None`` where it is none; the caller says what was missing."""
-        try:
-            return json.loads(self.documents.get(name, b""))
-        except (ValueError, RecursionError):
-            return None
+        return json_of(self.documents.get(name, b""))
 
 
 def _folder_blobs(path: Path) -> _Blobs:
@@ -327,14 +323,14 @@ def _manifest(blobs: _Blobs, name: str, arch: str) -> tuple[Mapping[str, Any], l
     saved = blobs.document("manifest.json")
     if isinstance(saved, list) and saved and isinstance(saved[0], dict):
         layers = [str(layer) for layer in items(saved[0].get("Layers"))]
-        return _table(blobs.document(str(saved[0].get("Config")))), layers
-    index = _table(blobs.document("index.json"))
+        return table(blobs.document(str(saved[0].get("Config")))), layers
+    index = table(blobs.document("index.json"))
     for _ in range(3):  # an index may point to an index of platforms
         found = [_blob(item) for item in offered(index, arch)]
-        document = next((_table(blobs.document(blob)) for blob in found if blob in blobs.documents), {})
+        document = next((table(blobs.document(blob)) for blob in found if blob in blobs.documents), {})
         if "layers" in document:
-            config = blobs.document(_blob(_table(document.get("config"))))
-            return _table(config), [_blob(item) for item in items(document["layers"]) if isinstance(item, dict)]
+            config = blobs.document(_blob(table(document.get("config"))))
+            return table(config), [_blob(item) for item in items(document["layers"]) if isinstance(item, dict)]
         index = document
     raise InputError("holds no image manifest", where=name, expected="docker save or an OCI layout")
 
@@ -342,14 +338,10 @@ def _manifest(blobs: _Blobs, name: str, arch: str) -> tuple[Mapping[str, Any], l
 def offered(index: Mapping[str, Any], arch: str) -> list[Mapping[str, Any]]:
     """Manifests of an index, that of the machine's architecture first; BuildKit's attestations are no images."""
     told = [item for item in items(index.get("manifests")) if isinstance(item, dict)]
-    images = [item for item in told if _table(item.get("platform")).get("architecture") != "unknown"]
+    images = [item for item in told if table(item.get("platform")).get("architecture") != "unknown"]
     wanted = {"x86_64": "amd64", "aarch64": "arm64"}.get(arch, arch)
-    return sorted(images, key=lambda item: _table(item.get("platform")).get("architecture") != wanted)
+    return sorted(images, key=lambda item: table(item.get("platform")).get("architecture") != wanted)
 
 
 def _blob(descriptor: Mapping[str, Any]) -> str:
     return "blobs/" + str(descriptor.get("digest", "")).replace(":", "/")
-
-
-def _table(raw: Any) -> Mapping[str, Any]:
-    return raw if isinstance(raw, dict) else {}

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.detect.answers import items, text
+from compat.detect.answers import text
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.untrusted import json_of, rows, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,14 +56,10 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 def _cards(machine: Machine) -> Reading:
     """Graphics of an Intel Mac, as system_profiler lists them."""
-    import json
-
     outcome = machine.ask(_PROFILER)
-    try:
-        listed = json.loads(outcome.out)["SPDisplaysDataType"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    if (listed := table(json_of(outcome.out)).get("SPDisplaysDataType")) is None:
         return Unknown(outcome.why or "system_profiler lists no graphics", "system_profiler")
-    return Fact(tuple(_card(each) for each in items(listed) if isinstance(each, dict)), "system_profiler")
+    return Fact(tuple(_card(each) for each in rows(listed)), "system_profiler")
 
 
 def _card(said: dict[str, object]) -> Gpu:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.loader as loader
 from compat import versions
-from compat.detect.answers import FAILED, ask, count, faults, items, text
+from compat.detect.answers import FAILED, ask, count, faults, text
 from compat.detect.base import ANYWHERE
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.untrusted import items, rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,9 +63,8 @@ def _gpus(answer: dict[str, Any], failed: str) -> Reading:
     """The devices; not known where the library failed before it had told them."""
     if failed and "gpus" not in answer:
         return Unknown(failed, NAME)
-    told = (each for each in items(answer.get("gpus")) if isinstance(each, dict))
     # NVML counts the devices that a container was not given too, and denies them
-    return Fact(tuple(_gpu(each) for each in told if not each.get("denied")), NAME)
+    return Fact(tuple(_gpu(each) for each in rows(answer.get("gpus")) if not each.get("denied")), NAME)
 
 
 def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +14,7 @@ import compat.fleet.slurm as slurm
 from compat import facts, reading, tomls
 from compat.fleet.records import Node
 from compat.survey import Broken
+from compat.untrusted import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ def read(text: str, place: str) -> Iterator[Record]:
     """
     stem = PurePath(place).stem
     start = text.lstrip()[:300]
-    if start[:1] in {"{", "["} and (document := _json(text)) is not None:
+    if start[:1] in {"{", "["} and (document := json_of(text)) is not None:
         for item in document if isinstance(document, list) else [document]:
             yield from _document(item, stem, place)
     elif start[:1] == "{" or _PREFIXED.match(start):
@@ -47,21 +47,13 @@ def read(text: str, place: str) -> Iterator[Record]:
         yield from _text(text, stem, place)
 
 
-def _json(text: str) -> Any:
-    """The one JSON document that a text is; ``None`` if it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _lines(text: str, stem: str, place: str) -> Iterator[Record]:
     """JSON lines, each with or without the node's name before it."""
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         found = _PREFIXED.match(line)
-        document = _json(line[found.end() :] if found else line)
+        document = json_of(line[found.end() :] if found else line)
         if document is None:
             yield Broken(f"{place}:{number}", "not one JSON object")
         else:

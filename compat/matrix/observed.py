@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat import versions
 from compat.errors import InputError
 from compat.matrix.diff import Change
+from compat.untrusted import items, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,9 +49,9 @@ def _releases(path: Path) -> dict[str, Release]:
         body = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise InputError(str(error)[:200], where=str(path), expected="a document of scripts/refresh.py") from error
-    found = _table(_table(body).get("releases"))
+    found = table(table(body).get("releases"))
     known = [version for version in found if "+" not in version and versions.public(version) is not None]
-    return {version: _table(found[version]) for version in reversed(versions.newest_first(known))}
+    return {version: table(found[version]) for version in reversed(versions.newest_first(known))}
 
 
 def _package(old: dict[str, Release], new: dict[str, Release]) -> Iterator[tuple[str, str]]:
@@ -134,8 +135,8 @@ def _requirements(before: Release, after: Release) -> list[str]:
 def _ranges(release: Release) -> dict[str, str]:
     """Package -> its ranges, all of them where wheels differ."""
     found: dict[str, set[str]] = {}
-    for group in _list(release.get("wheels")):
-        for line in filter(lambda line: isinstance(line, str), _list(_table(group).get("requires"))):
+    for group in items(release.get("wheels")):
+        for line in filter(lambda line: isinstance(line, str), items(table(group).get("requires"))):
             if name := _NAME.match(line):
                 bare = line[name.end() :].partition(";")[0].rpartition("]")[2]
                 found.setdefault(name[0], set()).add(bare.strip())
@@ -144,7 +145,7 @@ def _ranges(release: Release) -> dict[str, str]:
 
 def _carried(release: Release, key: str) -> list[str]:
     """The words that any platform's wheel carries under a key, in order, each once."""
-    facts = (_text(_table(value), key) for value in _table(release.get("carried")).values())
+    facts = (_text(table(value), key) for value in table(release.get("carried")).values())
     return list(dict.fromkeys(word for text in facts for word in text.split()))
 
 
@@ -164,8 +165,8 @@ def _floors(release: Release) -> dict[str, str]:
 
 def _platforms(release: Release) -> Iterator[tuple[str, str]]:
     """Platform with its floor (``linux_x86_64 2.28``), and the Pythons of its wheels."""
-    for group in _list(release.get("wheels")):
-        for platform, pythons in _table(_table(group).get("for")).items():
+    for group in items(release.get("wheels")):
+        for platform, pythons in table(table(group).get("for")).items():
             yield platform, pythons if isinstance(pythons, str) else ""
 
 
@@ -174,14 +175,6 @@ def _shown(items: Iterable[str]) -> str:
     listed = list(items)
     text = (", " if any(" " in item for item in listed) else " ").join(listed[:_MOST])
     return text if len(listed) <= _MOST else f"{text} and {len(listed) - _MOST} more"
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _text(table: Release, key: str) -> str:

@@ -23,6 +23,7 @@ from urllib.parse import urljoin, urlsplit
 from compat.errors import CannotCheckError, InputError
 from compat.lazy import dataclass
 from compat.streams import Stream
+from compat.untrusted import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -333,10 +334,7 @@ class _Blob(Stream):
 
 def _object(body: bytes, where: Reference) -> Mapping[str, Any]:
     """A JSON object; anything else is refused."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        found = None
+    found = json_of(body)
     if not isinstance(found, dict):
         raise InputError("the registry sends no JSON object", where=where.name)
     return found

@@ -5,7 +5,6 @@ The index is the one that the person names, else the one that their installer is
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from html import unescape
@@ -16,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from compat import run
 from compat.errors import CannotCheckError, InputError
 from compat.names import normalise
+from compat.untrusted import json_of, rows, table
 
 _ACCEPT: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _LINK: Final = re.compile(r"<a\s[^>]{0,2000}?href=[\"']([^\"']{1,2000})[\"']([^>]{0,2000})", re.IGNORECASE)
@@ -113,13 +113,8 @@ def _links(page: str) -> list[tuple[str, bool]]:
 
 def _listed(body: bytes) -> list[tuple[str, bool]]:
     """The links of a page in JSON (PEP 691); none where it is something else."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return []
-    files = document.get("files") if isinstance(document, dict) else None
-    rows = files if isinstance(files, list) else []
-    return [(str(row.get("url", "")), bool(row.get("yanked"))) for row in rows if isinstance(row, dict)]
+    files = rows(table(json_of(body)).get("files"))
+    return [(str(row.get("url", "")), bool(row.get("yanked"))) for row in files]
 
 
 def _get(page: str) -> tuple[str, bytes]:

@@ -7,7 +7,6 @@ credential helpers). The Docker SDK reads the same file; it would look for helpe
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Final
 from compat.errors import CannotCheckError
 from compat.inputs import opened
 from compat.run import stream, which
+from compat.untrusted import json_of, table
 
 _LIMIT: Final = 1 << 20  # bytes of the file
 _PATIENCE: Final = 10.0  # seconds for a helper
@@ -28,13 +28,13 @@ def login(host: str) -> tuple[str, str] | None:
     Raises:
         CannotCheckError: if a helper has the login and does not give it.
     """
-    config = _table(_config())
+    config = table(_config())
     name = _HUB.get(host, host)
-    helper = _table(config.get("credHelpers")).get(host) or config.get("credsStore")
+    helper = table(config.get("credHelpers")).get(host) or config.get("credsStore")
     if isinstance(helper, str) and (found := _helped(helper, name)):
         return found
-    auths = _table(config.get("auths"))
-    entry = _table(auths.get(name) or auths.get(f"https://{host}") or auths.get(f"http://{host}"))
+    auths = table(config.get("auths"))
+    entry = table(auths.get(name) or auths.get(f"https://{host}") or auths.get(f"http://{host}"))
     return _decoded(str(entry.get("auth") or ""))
 
 
@@ -43,8 +43,8 @@ def _config() -> Any:
     folder = os.environ.get("DOCKER_CONFIG") or "~/.docker"
     try:
         with opened(Path(folder).expanduser() / "config.json", patience=1.0) as file:
-            return json.loads(file.read(_LIMIT))
-    except (OSError, ValueError, RecursionError, RuntimeError):
+            return json_of(file.read(_LIMIT))
+    except (OSError, RuntimeError):
         return None
 
 
@@ -54,10 +54,7 @@ def _helped(helper: str, name: str) -> tuple[str, str] | None:
     if not program:
         raise CannotCheckError(f"docker-credential-{helper[:40]}, which keeps your logins, is not on PATH")
     answer = stream([program, "get"], lambda _: None, text=name, timeout=_PATIENCE)
-    try:
-        found = _table(json.loads(answer.out))
-    except (ValueError, RecursionError):
-        found = {}
+    found = table(json_of(answer.out))
     if found.get("Username") and found.get("Secret"):
         return str(found["Username"]), str(found["Secret"])
     if answer.why:
@@ -71,7 +68,3 @@ def _decoded(auth: str) -> tuple[str, str] | None:
     except ValueError:
         return None
     return (account, password) if colon else None
-
-
-def _table(raw: Any) -> dict[str, Any]:
-    return raw if isinstance(raw, dict) else {}

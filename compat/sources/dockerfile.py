@@ -5,7 +5,6 @@ Source: Docker documentation, "Dockerfile reference" (escapes, here-documents, s
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections import ChainMap
@@ -19,6 +18,7 @@ from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sources import files, heredocs, installers, requirements, settings, shell
 from compat.sources.values import PROJECT_FILE, Ask, Command, Install, Stage
+from compat.untrusted import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -384,8 +384,5 @@ def _exec_form(text: str) -> list[str] | None:
     """The words of an instruction in JSON form, or ``None`` where it is in shell form."""
     if not text.startswith("["):
         return None
-    try:
-        listed = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    listed = json_of(text)
     return [str(item) for item in listed] if isinstance(listed, list) else None

@@ -5,7 +5,6 @@ Of what a lock holds for several platforms that for Linux counts. Sources: PEP 7
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,8 +13,9 @@ from compat import tomls
 from compat.errors import InputError
 from compat.names import normalise
 from compat.sources import origins
-from compat.sources.toml import Finder, rows, strings, table, word
+from compat.sources.toml import Finder
 from compat.sources.values import Ask, Install, Request, Stage
+from compat.untrusted import json_of, rows, strings, table, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,10 +81,8 @@ def _pipfile(text: str, file: str) -> Iterator[_Locked]:
     Raises:
         InputError: if it is not JSON.
     """
-    try:
-        document = table(json.loads(text))
-    except (ValueError, RecursionError):
-        raise InputError("not valid JSON", where=file) from None
+    if not isinstance(document := json_of(text), dict):
+        raise InputError("not valid JSON", where=file, expected="an object")
     urls = {word(row, "name"): word(row, "url") for row in rows(table(document.get("_meta")).get("sources"))}
     for section in ("default", "develop"):
         finder = Finder(text).after(f'"{section}"')

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.names import normalise
 from compat.sources.settings import UNSEEN
-from compat.sources.toml import rows, strings, table, word
+from compat.untrusted import rows, strings, table, word
 from compat.versions import Environment, holds
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from compat import tomls
 from compat.names import normalise
 from compat.sources import installers
-from compat.sources.toml import Finder, strings, table, word
+from compat.sources.toml import Finder
 from compat.sources.values import Ask, Install, Request, Stage
+from compat.untrusted import strings, table, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from compat import tomls
 from compat.names import normalise
 from compat.sources import origins, pixi, requirements, settings
-from compat.sources.toml import Finder, rows, strings, table, word
+from compat.sources.toml import Finder
 from compat.sources.values import Ask, Install, Request, Stage
+from compat.untrusted import rows, strings, table, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

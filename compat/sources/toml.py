@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 # Searches in vain after which a finder gives the last line it knows: a text of escapes alone must not cost a square.
 _PATIENCE: Final = 100
@@ -41,26 +41,3 @@ class Finder:
         start, line = self._counted if self._counted[0] <= found else (0, 1)
         self._counted = (found, line + self._text.count("\n", start, found))
         return self._counted[1]
-
-
-def table(raw: Any) -> dict[str, Any]:
-    """A table, or an empty one for anything else."""
-    return raw if isinstance(raw, dict) else {}
-
-
-def rows(raw: Any) -> list[dict[str, Any]]:
-    """The tables of a list; a single table counts as a list of one."""
-    if isinstance(raw, dict):
-        return [raw]
-    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
-
-
-def strings(raw: Any) -> list[str]:
-    """The texts of a list."""
-    return [item for item in raw if isinstance(item, str)] if isinstance(raw, list) else []
-
-
-def word(row: dict[str, Any], key: str) -> str:
-    """The text under a key, empty for anything else."""
-    found = row.get(key)
-    return found if isinstance(found, str) else ""

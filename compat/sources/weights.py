@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat.errors import InputError
 from compat.inputs import opened
 from compat.lazy import dataclass, pattern
+from compat.untrusted import items, strings, table, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,6 @@ def weigh(text: str) -> Weights:
 
 _EXPECTED: Final = "a .safetensors, .gguf or .index.json file, or a size such as 13.5GiB"
 _WHOLE: Final = "a whole file, as it was published"
-_PLACED: Final = ("shape", "data_offsets")
 
 
 def read_config(name: str) -> dict[str, Any]:
@@ -171,28 +171,28 @@ def _safetensors(stream: BinaryIO, size: int, where: str) -> Weights:
 
 def _described(tensor: Any) -> tuple[int, list[int], list[int]]:
     """Bits of one number, shape and place of a tensor; an empty place for what is none."""
-    kind, *found = [tensor.get(key) if isinstance(tensor, dict) else None for key in ("dtype", *_PLACED)]
+    told = table(tensor)
+    shape, span = told.get("shape"), told.get("data_offsets")
     plain = [
         isinstance(one, list) and len(one) <= _DIMENSIONS and all(type(n) is int and 0 <= n < 2**48 for n in one)
-        for one in found
+        for one in (shape, span)
     ]
-    sized = _BITS.fullmatch(kind) if isinstance(kind, str) else None
+    kind = word(told, "dtype")
+    sized = _BITS.fullmatch(kind)
     if not all(plain) or not (sized or kind == "BOOL"):
         return 0, [], []
-    return int(sized[1]) if sized else 8, *found
+    return int(sized[1]) if sized else 8, items(shape), items(span)
 
 
 def _indexed(path: Path) -> Weights:
     """The shards that an index names, where all lie beside it; else the sum that it states."""
     body = _json(_all(path), str(path))
-    named = body.get("weight_map")
-    names = sorted({name for name in named.values() if isinstance(name, str)}) if isinstance(named, dict) else []
+    names = sorted(set(strings([*table(body.get("weight_map")).values()])))
     shards = [path.parent / name for name in names if Path(name).name == name and not name.endswith(".index.json")]
     if shards and len(shards) == len(names) <= _SHARDS and all(shard.is_file() for shard in shards):
         found = [weigh(str(shard)) for shard in shards]
         return Weights(sum(one.bytes for one in found), sum(one.parameters for one in found))
-    about = body.get("metadata")
-    stated = about.get("total_size") if isinstance(about, dict) else None
+    stated = table(body.get("metadata")).get("total_size")
     if type(stated) is not int or not 0 < stated < 2**60:
         raise InputError("states no total_size, and not all shards are beside it", where=str(path)[:200])
     return Weights(stated, note="the index states the size, and not all of its files are here")
