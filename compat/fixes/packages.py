@@ -287,9 +287,12 @@ def _jax_parts(subject: Subject) -> Fix | None:
     if not packages.keys() & {"jax", "jaxlib"} or not about:
         return None
     told = [plain(packages[name]) for name in ("jaxlib", "jax", *parts) if name in packages]
-    listed = [name for name in ("jax", "jaxlib", *parts) if subject.matrix.package(name)]
+    rows = filter(None, map(subject.matrix.package, ("jax", "jaxlib", *parts)))
+    listed = {row.name for row in rows}  # a plug-in's two packages are of one row
     known = [one for one in told if all(subject.matrix.builds_of(name, one) for name in listed)]
-    release = max(known or told, key=told.count)  # the fewest packages move; of equals, to jaxlib's
+    if not known:
+        return None
+    release = max(known, key=told.count)  # the fewest packages move; of equals, to jaxlib's
     names = tuple(Package(name=name, version=release) for name in ("jax", "jaxlib", *parts))
     return Fix(f"Install jax, jaxlib and plug-ins of one release, {release}.", changes=(Install(packages=names),))
 

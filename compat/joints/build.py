@@ -136,9 +136,15 @@ def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
         "package": package,
         "version": build.version,
         "full": build.full_version,
-        "requires": build.requires + build.pins,
+        "requires": build.requires + build.pins + _own_release(matrix, build, package),
         **_aim(matrix, build.runtime, build.kernels),
     }
+
+
+def _own_release(matrix: Matrix, build: Build, package: str) -> tuple[str, ...]:
+    """What must be of a build's own release, as a requirement line: ``jaxlib==0.6.0``."""
+    row = matrix.packages.get(package)
+    return (f"{row.same}=={build.version}",) if row and row.same else ()
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from compat.lint.finding import finding, of_request, seen
 from compat.sources.values import PROJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from compat.findings import Finding
     from compat.lint.scene import Scene
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 # A wheel for a GPU, by its local version or by the folder that it lies in: ``+cuda112``, ``/cuda101/``.
 _BUILT_FOR: Final = re.compile(r"\+(?:cuda|rocm)|/(?:cuda|rocm)\d+/")
+# Framework -> names of what brings its CPU build a device.
+_PLUGINS: Final = {
+    **dict.fromkeys(
+        ("jax", "jaxlib"), r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)|libtpu|jaxlib\W.*(?:\+|/)(?:cuda|rocm)\d"
+    ),
+    **dict.fromkeys(("torch", "torchvision", "torchaudio"), "torch-npu|torch-xla|libtpu|torch-neuronx"),
+}
 
 
 def backend_by_device(scene: Scene) -> Iterator[Finding]:
@@ -140,11 +147,13 @@ def _wanted_cpu(item: Taken, names: set[str]) -> bool:
     """A CPU index, a CPU package or a device plugin beside it is intent, not accident."""
     by_index = any(place.variant == "cpu" or "/cpu" in place.url for place in item.origins)
     by_name = item.request.name.endswith(("-cpu", "-intel")) or "+cpu" in item.request.spec
-    by_local = any(re.match(r"jaxlib(?:\W|$)", name) for name in names if _BUILT_FOR.search(name))
-    by_plugin = by_local or any(
-        re.match(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|torch-npu|torch-xla|libtpu|torch-neuronx", name) for name in names
-    )
-    return by_index or by_name or by_plugin
+    return by_index or by_name or has_plugin(item, names)
+
+
+def has_plugin(item: Taken, names: Iterable[str]) -> bool:
+    """Whether one of some requests brings a framework the device that its own build lacks."""
+    devices = _PLUGINS.get(item.request.name, "$.")
+    return any(re.match(devices, name) for name in names)
 
 
 RULES: Final = (cpu_by_accident, backend_by_device, half_installed, lifted)

@@ -256,8 +256,8 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
         if found[0].objection.kind == "system":  # an installer gives both, and a system may hold both under two names
             level = "warning" if scene.base else "info"
         detail, sources = f"{found[0].clash.why if found[0].clash else ''}.", cited(found, scene)
-        code = "frameworks-conflict"
-        yield between(code, item, other, scene, detail, found[0], severity=level, sources=sources)
+        code, fix = "frameworks-conflict", nearest.instead(other, item, scene) if level == "error" else ""
+        yield between(code, item, other, scene, detail, found[0], severity=level, fix=fix, sources=sources)
 
 
 def _is_chosen(item: Taken) -> bool:

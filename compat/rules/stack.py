@@ -15,7 +15,7 @@ from compat.joints.platform import is_at
 from compat.lazy import dataclass, pattern
 from compat.names import normalise
 from compat.reading.message_facts import cudnn_version, runtime_of
-from compat.versions import Environment, place_of
+from compat.versions import Environment, place_of, same_release
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -150,7 +150,7 @@ def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host
     """One framework from all that tells of it, in the order that the module's first lines give."""
     full = packages.get("jaxlib", packages.get("jax", "")) if name == "jax" else packages.get(raw, "")
     tag = runtime_of(full.partition("+")[2].lower())
-    runtime = tag or build.runtime or ("cpu" if raw == "tensorflow-cpu" else "") or _by_companions(name, packages)
+    runtime = tag or build.runtime or ("cpu" if raw == "tensorflow-cpu" else "") or _by_plugin(name, packages, matrix)
     row = row_of(matrix, name, full, runtime, host)
     inferred = not runtime and row is not None
     exact = row if row is not None and (not runtime or _same_runtime(row.runtime, runtime)) else None
@@ -173,11 +173,16 @@ def _tagged_cudnn(full: str) -> str:
     return ".".join(part for part in found.groups() if part) if found else ""
 
 
-def _by_companions(name: str, packages: dict[str, str]) -> str:
-    """The runtime that packages beside a framework give away; only JAX keeps its GPU code in plugins."""
-    if name != "jax":
-        return ""
-    return next((found[1] for found in map(PLUGIN.fullmatch, packages) if found), "")
+def _by_plugin(name: str, packages: dict[str, str], matrix: Matrix) -> str:
+    """The runtime of the plug-in that jaxlib uses; only JAX keeps its GPU code in plug-ins."""
+    parts = {part: found[1] for part in packages if (found := PLUGIN.fullmatch(part))} if name == "jax" else {}
+    unused = set()
+    for part, runtime in parts.items():
+        row = matrix.package(part)
+        other = plain(packages.get(row.same, "")) if row else ""
+        if other and not same_release(other, plain(packages[part])):
+            unused.add(runtime)
+    return next((runtime for runtime in parts.values() if runtime not in unused), "")
 
 
 def _same_runtime(ours: str, theirs: str) -> bool:

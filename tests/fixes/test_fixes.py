@@ -19,6 +19,7 @@ MATRIX = matrix()
 ADA = [{"name": "NVIDIA GeForce RTX 4090", "vendor": "nvidia", "target": "sm_89", "driver": "nvidia"}]
 BLACKWELL = [{"name": "NVIDIA GeForce RTX 5090", "vendor": "nvidia", "target": "sm_120", "driver": "nvidia"}]
 LINUX = {"platform": "linux", "arch": "x86_64", "python": "3.11"}
+JAX_PLUGIN = ("jax-cuda12-plugin", "jax-cuda12-pjrt")
 OPTIONS = ("error", "wishes", "commands")
 MISSING = "{}: cannot open shared object file: No such file or directory"
 DLL = "Could not load dynamic library '{0}'; dlerror: {0} not found"
@@ -108,6 +109,12 @@ CASES = [
         "framework-pair-mismatch",
         "jax-cuda12-plugin==",
         "torch",
+    ),
+    (  # jaxlib's own release has no plug-in
+        {"packages": dict.fromkeys(("jax", "jaxlib"), "0.4.16") | dict.fromkeys(JAX_PLUGIN, "0.5.1")},
+        "framework-pair-mismatch",
+        "jaxlib==0.5.1",
+        "0.4.16",
     ),
     (
         {"l4t": "35.4.1", "packages": {"torch": "2.1.0+cpu"}, "arch": "aarch64", "platform": "linux", "python": "3.10"},

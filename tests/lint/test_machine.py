@@ -55,6 +55,13 @@ TABLE = [
     # a CPU build: by accident on any machine with a GPU, and on purpose where the machine says otherwise
     (SLIM + "RUN pip install jax==0.6.2\n", {"gpus": ("A100",)}, [("accidental-cpu-wheel", 3)]),
     (SLIM + "RUN pip install 'jax[cuda12]==0.6.2'\n", {"gpus": ("A100",)}, []),
+    # JAX's devices are its plug-in's, which jaxlib uses where both are of one release
+    (SLIM + "RUN pip install jax==0.7.1 jaxlib==0.7.1 jax-cuda12-plugin[with-cuda]==0.7.1\n",
+     {"gpus": ("A100",)}, []),
+    (SLIM + "RUN pip install jax==0.7.1 jax-cuda12-plugin[with-cuda]==0.7.2\n", {"gpus": ("A100",)},
+     [("framework-pair-mismatch", 3)]),
+    (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu jax-cuda12-plugin\n", {"gpus": ("A100",)},
+     [("cpu-only-build", 3)]),
     (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu\n", {"gpus": ("A100",)}, [("cpu-only-build", 3)]),
     (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu\n", {}, []),
     # what a framework's image brings is judged as what a step installs

@@ -9,6 +9,7 @@ CUDA128 = {"torch": {"runtime": "cuda12.8", "kernels": ["sm_80"]}}
 NEW, OLD = "570.124.06", "470.82.01"
 MACHINE = {"platform": "linux", "arch": "x86_64", "gpus": [A100]}
 TORCH = {**MACHINE, "driver": NEW, "packages": {"torch": "2.9.1"}, "builds": CUDA128}
+JAX = dict.fromkeys(("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt"), "0.7.1")
 ENGINE = {"engine": "docker 27.0", "engine_status": "running", "gpu_runtime": "nvidia", "gpus": [A100], "driver": NEW}
 NODES = ["/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm"]
 TF = {"packages": {"tensorflow": "2.16.1"}, "builds": {"tensorflow": {"runtime": "cuda12.3"}}, "arch": "x86_64"}
@@ -45,6 +46,12 @@ FINE = [
         "arch-too-old-for-build",
     ),
     (TORCH, "torch 2.9.1 (cuda12.8) is a GPU build", {"builds": {"torch": {"runtime": "cpu"}}}, "cpu-only-build"),
+    (
+        {**MACHINE, "packages": JAX},
+        "jax 0.7.1 (cuda12) is a GPU build",
+        {"packages": {**JAX, "jax-cuda12-plugin": "0.7.2"}},  # jaxlib does not use it
+        "cpu-only-build",
+    ),
     ({**TORCH, "glibc": "2.35"}, "glibc 2.35 is new enough for torch 2.9.1", {"glibc": "2.17"}, "glibc-too-old"),
     ({"gcc": "12.2.0", "cuda_toolkit": "12.8"}, "gcc 12.2.0 is accepted by the CUDA toolkit", {"gcc": "99.1"}, "host-compiler-unsupported"),
     (

@@ -50,7 +50,7 @@ def names_exist(view: View) -> Iterator[Breach]:
 
 # Table, fields, and the table that has a row for each of their values.
 _REFERENCES: Final = (
-    ("packages", "follows plugs needs", "packages"),
+    ("packages", "follows plugs needs same", "packages"),
     ("instances", "gpu", "gpus"),
     ("processors", "accelerator", "accelerators"),
     ("capabilities", "last_driver", "drivers"),

@@ -27,6 +27,7 @@ class Package(Row):
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
         needs: frameworks of which one must be there for it to be of any use, although it requires none by its metadata
             (``torch`` for triton; any of three for keras).
+        same: package that must be of its own release, which no metadata says (``jaxlib`` for JAX's CUDA plug-ins).
         preload: call that lets it find CUDA's packages where no path of the loader names them, since its objects have
             no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
         notices: names on the default index that hold nothing but a notice that stops the install (``pytorch``).
@@ -43,6 +44,7 @@ class Package(Row):
     plugs: str = ""
     cpu_name: str = ""
     needs: tuple[str, ...] = ()
+    same: str = ""
     preload: str = ""
     notices: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
