@@ -23,8 +23,14 @@ _COMPANY: Final = 6
 
 
 def pin(item: Taken) -> str:
-    """What pins a request's package: ``torch==2.3.0``."""
-    return f"{item.request.name}=={item.version}"
+    """What pins a request's package: ``torch==2.3.0``, ``jax[cuda12]==0.5.0``."""
+    return f"{_named(item)}=={item.version}"
+
+
+def _named(item: Taken) -> str:
+    """A request's package with the extras that it asks for, without which it may be a CPU build."""
+    extras = ",".join(item.request.extras)
+    return f"{item.request.name}[{extras}]" if extras else item.request.name
 
 
 def plan(wish: str, beside: tuple[str, ...], machine: Host, scene: Scene) -> Plan | None:
@@ -67,12 +73,13 @@ def instead(moving: Taken, kept: Taken, scene: Scene) -> str:
 def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
     """The release of a package that goes with another one as that is pinned: ``torchvision==0.18.0``.
 
-    What else follows that other package stays as it is too. Empty where nothing is known that leaves it alone.
+    What else follows that other package stays as it is too. Where both releases stay, it is the build of the other one
+    that fits: ``torch==2.1.0+cu121``. Empty where nothing is known that leaves the other release alone.
     """
     if len(scene.nearest) >= _MOST:
         return ""
     name, tag = moving.request.name, "+" in moving.version
-    wish = f"{name}=={moving.version.partition('+')[0]}"  # its local tag need not exist
+    wish = f"{_named(moving)}=={moving.version.partition('+')[0]}"  # its local tag need not exist
     others = (one for one in scene.env if one.request.exact and not one.base and _follows(one, kept, scene))
     rest = tuple(dict.fromkeys((pin(kept), *(pin(one) for one in others if one.request.name != name))))
     known = scene.nearest
@@ -81,8 +88,11 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
         asked = {one.name: one.version for one in found.builds} if found else {}
         stays = asked.get(kept.request.name, "").partition("+")[0] == kept.version.partition("+")[0]
         new = asked.get(name, "")
-        new = new if tag or f"{name}=={new.partition('+')[0]}" == wish else new.partition("+")[0]
-        known[wish, rest] = f"{name}=={new}" if stays and new else ""
+        new = new if tag or f"{_named(moving)}=={new.partition('+')[0]}" == wish else new.partition("+")[0]
+        told = f"{_named(moving)}=={new}" if stays and new else ""
+        # where neither release moves, it is another build of the one that stays
+        told = f"{_named(kept)}=={asked[kept.request.name]}" if told == pin(moving) else told
+        known[wish, rest] = told if told != pin(kept) else ""
     return known.get((wish, rest), "")
 
 
