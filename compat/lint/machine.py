@@ -49,9 +49,9 @@ def judged(scene: Scene) -> Iterator[Finding]:
         for rule in (cpu_builds.cpu_by_accident, vendors.wrong_vendor)
         for one in rule(scene)
     }
-    names = {one.request.name for one in scene.env}
+    beside = {one.request.name for one in scene.env}
     for item in (*scene.builds, *_unbuilt(scene)):
-        if item.build and item.build.runtime == "cpu" and cpu_builds.has_plugin(item, names):
+        if item.build and item.build.runtime == "cpu" and cpu_builds.has_plugin(item, beside):
             continue  # its devices are the plug-in's
         if _is_sure(item) and not item.by:
             if item.build:
