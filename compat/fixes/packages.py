@@ -42,19 +42,27 @@ _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made fr
 def gpu_build(subject: Subject) -> Fix | None:
     """A build with code for the GPUs that are there, of the release installed where that has one."""
     name = subject.framework_name()
-    if subject.host.platform == "darwin":
-        text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
-        return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
+    if subject.is_apple:
+        return _on_a_mac(name, subject)
     if own := _of_another(subject):
         return own
     if "llama-features" in subject.case.signals:
         return _llama(subject)
-    if subject.program == "bitsandbytes":
+    if subject.program == "bitsandbytes" and name not in map(canonical, subject.cited()):
         return newest(subject.program, "Windows" if subject.host.platform == "windows" else "the CUDA in use", subject)
     if subject.said("tpu"):
         item = Package(name="jax", extras=("tpu",))
         return Fix("Install jax with its TPU library.", changes=(Install(packages=(item,)),))
     return (_for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None) or _with_code(name, subject)
+
+
+def _on_a_mac(name: str, subject: Subject) -> Fix | None:
+    """What there is in place of CUDA, which no build for a Mac has; no command where a Mac is only spoken of."""
+    if subject.program == "bitsandbytes":
+        return Fix("A Mac has no CUDA, which this bitsandbytes is for: run without it.")
+    text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
+    there = subject.host.platform == "darwin"
+    return Fix(text, changes=(Install(packages=(Package(name=name),)),) * there) if name == "torch" else None
 
 
 def _of_another(subject: Subject) -> Fix | None:
@@ -126,7 +134,7 @@ def _llama(subject: Subject) -> Fix:
     }
     binding = next((name for name in names if name.replace("_", "-") == "llama-cpp-python"), "")
     if not binding:
-        return Fix(f"Compile llama.cpp with {option}.")
+        return Fix(f"Compile it again: llama.cpp with {option}, llama-cpp-python with CMAKE_ARGS={option}.")
     again = Command("pip install --force-reinstall --no-cache-dir llama-cpp-python")
     return Fix("Compile llama-cpp-python with its GPU code.", changes=(Variable("CMAKE_ARGS", option), again))
 
@@ -220,7 +228,8 @@ def companions(subject: Subject) -> Fix | None:
         return rebuild(compiled, subject)
     if (fix := without_cuda(subject)) is not None:
         return fix
-    return _beside(subject.framework_name(), subject)
+    leads = (row.follows for one in _told(subject) if (row := subject.matrix.package(one)))
+    return _beside(subject.framework_name() or next(leads, ""), subject)
 
 
 def _unpaired(subject: Subject) -> str:
@@ -264,7 +273,7 @@ def _of_companion(name: str, beside: list[str], subject: Subject) -> Fix | None:
         f"{other}=={plain(packages[other])}" for other in beside if versions.is_release(plain(packages.get(other, "")))
     ]
     if not pins and not packages:  # nothing is known of what is there, and so not what has to move
-        return None
+        return Fix(f"Reinstall {name} and {' and '.join(beside)} in one command, from one index.")
     for wishes in [[name, *pins]] * bool(pins) + [[name, *beside]]:
         if plan := plans.planned(wishes, plans.target(subject), subject.matrix):
             text = "Install releases that belong together"

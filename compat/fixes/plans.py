@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.plan import Plan, PlannedBuild
 
+_TOO_OLD: Final = "arch-too-old-for-build"  # of a GPU: the last release that still has it is the nearest one
 _NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -59,14 +60,15 @@ def _driver(cuda: str | None, matrix: Matrix) -> str:
     return min((row.first for row in fits), key=versions.release, default="")
 
 
-def planned(wishes: Sequence[str], machine: Host, matrix: Matrix) -> Plan | None:
+def planned(wishes: Sequence[str], machine: Host, matrix: Matrix, *, newest: bool = False) -> Plan | None:
     """The plan for exactly these wishes on a machine; ``None`` where there is none, or none that is sure.
 
-    Where the driver is not known and no release is asked for, it is the one that needs the oldest.
+    Where the driver is not known and no release is asked for, it is the one that needs the oldest, unless the
+    ``newest`` that serves the GPU is sought.
     """
     from compat.resolve import resolve
 
-    free = bool(machine.gpus) and not machine.driver and "==" not in wishes[0]
+    free = bool(machine.gpus) and not machine.driver and "==" not in wishes[0] and not newest
     prefer = "oldest-driver" if free else "proven"
     try:
         answer = resolve(wishes, machine, matrix, prefer=prefer)
@@ -97,6 +99,10 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     ``keep``: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
     """
     machine, have = target(subject), subject.release(name)
+    if not (have or machine.gpus or machine.driver or subject.by_amd):
+        unseen = Host({**machine.readings, "gpus": Fact(_usual(name, subject.matrix), "machine")})
+        if plan := with_ties(name, name, subject, unseen, extra=extra):
+            return plan
     same = [exact(name, subject)] if extra and keep else []
     same += [have] if keep and is_version(have) else []
     for version in filter(None, same):
@@ -108,6 +114,14 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
         if first
         else with_ties(name, name, subject, machine, extra=extra)
     )
+
+
+def _usual(name: str, matrix: Matrix) -> tuple[Gpu, ...]:
+    """The oldest and the newest GPUs that current CUDA compiles for and a framework has code for: most are between."""
+    published = {one for row in matrix.builds(name) for one in row.kernels}
+    rows = (row for row in matrix.table("capabilities") if not row.integrated and not row.last_cuda)
+    targets = [target for row in rows if (target := f"sm_{row.cc.replace('.', '')}") in published]
+    return tuple(Gpu(target=one, vendor="nvidia") for one in dict.fromkeys((*targets[:1], *targets[-1:])))
 
 
 def companion(name: str, subject: Subject) -> Plan | None:
@@ -159,7 +173,7 @@ def with_ties(wish: str, name: str, subject: Subject, machine: Host, *, extra: S
     beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
     kernels = subject.finding.code.startswith("arch-")  # machine code is what is missing
     for companions in dict.fromkeys((beside, tuple(extra))):
-        plan = planned([wish, *companions], machine, subject.matrix)
+        plan = planned([wish, *companions], machine, subject.matrix, newest=subject.finding.code == _TOO_OLD)
         if plan and not (kernels and any(gpu.kernels == "ptx" for gpu in plan.gpus)):
             return _keeping(plan, [wish, *companions], subject, machine)
     return None
