@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from compat.fixes.subject import Subject
     from compat.plan import Plan
 
+# Distributions of onnxruntime's one module (its docs, Install ONNX Runtime).
+_SAME_MODULE: Final = frozenset(f"onnxruntime-{one}" for one in ("gpu", "directml", "openvino", "rocm", "qnn", "cann"))
 _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
@@ -65,8 +67,17 @@ def _on_a_mac(name: str, subject: Subject) -> Fix | None:
     return Fix(text, changes=(Install(packages=(Package(name=name),)),) * there) if name == "torch" else None
 
 
+def _hidden(subject: Subject) -> str:
+    """The build of onnxruntime for another device that was installed: all of them write one module."""
+    there = (*subject.packages, *requirements(subject.case.commands))
+    return next((one for one in there if subject.program == "onnxruntime" and one in _SAME_MODULE), "")
+
+
 def _of_another(subject: Subject) -> Fix | None:
-    """The package that fails beside a framework: it has no build for Windows, or was itself built without CUDA."""
+    """The package that fails beside a framework: hidden, without a build for Windows, or itself built without CUDA."""
+    if hidden := _hidden(subject):
+        changes = (Uninstall(("onnxruntime", hidden)), Install(packages=(Package(name=hidden),)))
+        return Fix(f"Keep {hidden} only: onnxruntime writes over it.", changes=changes)
     package = subject.matrix.package(subject.compiled() or "torch")
     rows = subject.matrix.builds(package.name) if package else ()
     if not package or not rows or package.name in FRAMEWORKS:
@@ -96,7 +107,7 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     """A build of a framework with GPU code, by the resolver; of a Jetson's by NVIDIA."""
     if not name or {"onnxruntime", "onnxruntime-gpu"} <= subject.packages.keys() or subject.by_amd:
         return None
-    if boards.is_one(subject):
+    if boards.is_one(subject) or (subject.said("board") and not subject.gpus and subject.host.arch != "x86_64"):
         return boards.framework(name, subject)
     found = plans.moved(name, subject)
     if found is None or found.runtime in {"cpu", "none"}:

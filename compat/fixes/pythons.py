@@ -12,6 +12,7 @@ from compat.reading.commands import index_variant, requirements
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
 from compat.rules.stack import plain, platform_tag
+from compat.rules.wanted import standing
 from compat.versions import requirement
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def python(subject: Subject) -> Fix | None:
         return _last_listed(subject) or (_apple(name, have, subject) if served else None)
     if subject.host.arch == "i686":
         return _BITS
-    if fix := _other_index(name, have, rows, subject) or _default_index(subject):
+    if fix := _other_index(name, have, rows, subject) or _default_index(subject) or _another_system(name, subject):
         return fix
     if served:
         return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
@@ -46,6 +47,18 @@ def python(subject: Subject) -> Fix | None:
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return _by_message(subject)
+
+
+def _another_system(name: str, subject: Subject) -> Fix | None:
+    """The last release that pip lists, where no Python of the usual systems ends there: the system has no later one."""
+    if subject.host.python or subject.host.platform or standing(subject.case.signals) != "newer":
+        return None
+    last = subject.said("listed")[0].rpartition(",")[2].strip()
+    rows = [row for row in subject.matrix.builds(name) if not row.index and is_version(row.version)]
+    newest: dict[str, str] = {}
+    for row in rows:
+        newest.update({minor: max(newest.get(minor, "0"), row.version, key=versions.release) for minor in row.python})
+    return None if not newest or last in newest.values() else _last_listed(subject)
 
 
 def _by_message(subject: Subject) -> Fix | None:
@@ -129,9 +142,10 @@ def _last_listed(subject: Subject) -> Fix | None:
     if not name or not (listed or (made and subject.host.arch == "x86_64")):
         return None
     last = listed[0].rpartition(",")[2].strip() if listed else max(made, key=versions.release)
-    text = (
-        f"{name} {_wished(name, subject)} is not made for this Mac's processor or Python: {last} is the last that is."
-    )
+    here = "this Mac's processor or Python" if subject.host.platform == "darwin" else "this system or Python"
+    wish = requirement(subject.case.signals.value("requirement"))
+    asked = _wished(name, subject) or (wish.spec if wish else "")
+    text = f"{name} {asked} is not made for {here}: {last} is the last that is."
     return Fix(text.replace("  ", " "), changes=(Install(packages=(Package(name=name, version=last),)),))
 
 
@@ -154,8 +168,8 @@ def _wished(name: str, subject: Subject) -> str:
 
 def _wished_name(subject: Subject) -> str:
     """The package that the message names."""
-    said = subject.case.signals.value("requirement").partition("==")[0].partition("[")[0]
-    return said if said and subject.matrix.package(said) else ""
+    wish = requirement(subject.case.signals.value("requirement"))
+    return wish.name if wish and subject.matrix.package(wish.name) else ""
 
 
 def metal(subject: Subject) -> Fix | None:
@@ -163,7 +177,7 @@ def metal(subject: Subject) -> Fix | None:
     if subject.host.arch == "i686":
         return _BITS
     if subject.host.platform != "darwin":
-        return None
+        return _last_listed(subject) if standing(subject.case.signals) == "newer" else None
     if "macho-architecture" in subject.case.signals:
         return Fix("Install it in a Python of the Mac's own processor, arm64 on Apple silicon, not under Rosetta.")
     if "mps-macos" in subject.case.signals:

@@ -22,7 +22,8 @@ _PROMPT: Final = pattern(
     r"|(?:\([\w.-]{1,40}\) ?)?(?:PS )?[A-Z]:\\[^<>|\n]{0,120}> ?)(\S.{0,2000})"
 )
 _CALLED: Final = pattern(
-    r"\s{0,8}(?:(?:[-*+]|\d{1,2}[.)])\s{1,3}(?=`)|[\w./~-]{1,60}\s{1,2}\$ )?`{0,3}(?:sudo )?"
+    r"\s{0,8}(?:(?:[-*+]|\d{1,2}[.)])\s{1,3}(?=`|pip3? install [\w. \[\]=<>~!+:/-]{1,400}$)|"
+    r"[\w./~-]{1,60}\s{1,2}\$ )?`{0,3}(?:sudo )?"
     r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:python3? -m )?pip3? install .{1,2000}"
     r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"

@@ -49,10 +49,14 @@ _MARKS: Final = tuple(
     (fact, re.compile(pattern), value)
     for fact, pattern, value in (
         ("platform", r"microsoft-standard(?:-WSL2)?\b|/usr/lib/wsl/|(?<![\w.:])/mnt/c/", "wsl2"),
-        ("platform", r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+>)|\.cp3\d{1,2}-win", "windows"),
+        (
+            "platform",
+            r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+(?:>|$))|\.cp3\d{1,2}-win",
+            "windows",
+        ),
         ("platform", r"^\s*set [A-Z_]{3,30}=", "windows"),
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags
-        ("arch", r"You're on macOS \(`macosx_\d+_\d+_(x86_64)`", "{}"),
+        ("arch", r"You're on macOS \(`?macosx_\d+_\d+_(x86_64)", "{}"),
         ("platform", r"(?<![\w/])[A-Za-z]:/(?:Program Files|Users|Windows)[ /]", "windows"),
         (
             "platform",

@@ -37,9 +37,15 @@ _SAID: Final = (
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
-    # Apple's names of its systems and processors: they only keep a command for CUDA from being told
-    ("apple", pattern(r"(?i)(?<![a-z])(mac ?os|os ?x(?![a-z])|macbook|i?mac (?:pro|mini|studio|m[1-9])|m[1-9] (?:mac|pro|max))")),
+    # Names of Apple's and NVIDIA's own machines: they only keep a command for CUDA elsewhere from being told
+    (
+        "apple",
+        pattern(
+            r"(?i)(?<![a-z])(mac ?os|os ?x(?![a-z])|macbook|i?mac (?:pro|mini|studio|m[1-9])|m[1-9] (?:mac|pro|max))"
+        ),
+    ),
     ("apple", pattern(r"(?i)(?<![a-z])(apple (?:silicon|m[1-9])|vendor: apple)")),
+    ("board", pattern(r"(?i)(?<![a-z])(jetson|jetpack|orin (?:nano|nx|agx|device|board))(?![a-z])")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
 )
 

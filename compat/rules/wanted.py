@@ -81,7 +81,8 @@ def admitted(specifier: str, version: str) -> bool:
 # pip's sentence (pip/_internal/resolution/resolvelib/factory.py): the release wanted and the list of those there.
 _SAID: Final = pattern(
     r"satisfies the requirement [A-Za-z][\w.-]{0,60}(?:\[[^\]\n]{0,60}\])?\s?"
-    r"(?:==|~=|>=|<=?)?[^(\n]{0,80}?(\d[\w.]{0,30})[^(\n]{0,80}\(from versions: ([^)\n]{1,20000})",
+    r"(?:==|~=|>=|<=?)?[^(\n]{0,80}?(\d[\w.]{0,30})[^(\n]{0,80}"
+    r"(?:\(from (?!versions)[^()\n]{1,200}\)\s?)?\(from versions: ([^)\n]{1,20000})",
     re.IGNORECASE,
 )
 

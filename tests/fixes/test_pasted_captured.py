@@ -181,6 +181,44 @@ CAPTURED = {
         ),
         ("out-of-memory", "wsl --shutdown", "expandable_segments"),
     ),
+    "a Mac that is only spoken of": (
+        "AssertionError: Torch not compiled with CUDA enabled\nI run this on a MacBook with the M3 Pro.",
+        ("cpu-only-build", "the device mps", "whl/cu"),
+    ),
+    "a Jetson that is only spoken of": (
+        "AssertionError: Torch not compiled with CUDA enabled\nI run this on a Jetson Orin Nano.",
+        ("cpu-only-build", "nv_tegra_release", "whl/cu"),
+    ),
+    "nothing but the message": (
+        "AssertionError: Torch not compiled with CUDA enabled",
+        ("cpu-only-build", "whl/cu128", "cu13"),
+    ),
+    "an old card, and no torch that anybody names": (
+        (
+            "NVIDIA GeForce GTX 1080 Ti with CUDA capability sm_61 is not compatible with the current PyTorch "
+            "installation. The current PyTorch install supports CUDA capabilities sm_75 sm_80 sm_90 sm_120."
+        ),
+        ("arch-too-old-for-build", "whl/cu126", "torch==1"),
+    ),
+    "a companion, and no release of anything": (
+        "RuntimeError: operator torchvision::nms does not exist",
+        ("framework-pair-mismatch", "torch and torchvision", "=="),
+    ),
+    "a system that pip has no later release for": (
+        (
+            "ERROR: Could not find a version that satisfies the requirement torch~=2.3 (from medaka) "
+            "(from versions: 2.1.2, 2.2.0, 2.2.1, 2.2.2)"
+        ),
+        ("python-unsupported", "torch==2.2.2", "cu1"),
+    ),
+    "a number format of CTranslate2": (
+        "Requested float16 compute type, but the target device do not support efficient float16 computation.",
+        ("precision-unsupported", "float32", "--dtype"),
+    ),
+    "two builds of onnxruntime in a list": (
+        "- pip install onnxruntime-directml onnxruntime\nprint(providers)\n['CPUExecutionProvider']",
+        ("cpu-only-build", "pip uninstall -y onnxruntime onnxruntime-directml", "onnxruntime-gpu"),
+    ),
 }
 
 
