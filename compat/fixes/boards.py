@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat import versions
 from compat.changes import Command, Install, Package, Python
 from compat.findings import Fix
 from compat.fixes.subject import series
@@ -47,7 +46,7 @@ def framework(name: str, subject: Subject) -> Fix | None:
     item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
     index, links = subject.matrix.index_url(best), subject.matrix.is_page(best)
     install = Install(packages=(item,), index=index, links=links, again=bool(same))
-    other = best.python and is_version(have) and versions.minor(have) not in best.python
+    other = best.python and is_version(have) and not wheel.is_for(best, have)
     changes = (Python(best.python[-1]), install) if other else (install,)
     made = f", made for Python {best.python[-1]}" if other else ""
     return Fix(f"Install NVIDIA's {name} {best.version} for this JetPack{made}.", changes=changes)

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from compat import versions
+from compat.joints.libc import reaches
+from compat.joints.platform import is_at
+from compat.joints.python import is_for
 from compat.lazy import dataclass
 from compat.names import normalise
 
@@ -337,9 +340,9 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
     """The newest of what fits; a listed release that cannot be installed stops the installer where it is newest."""
     fitting = published
     checks: dict[str, Callable[[Build], bool]] = {
-        "platform": lambda build: not build.platforms or bool({"any", place.platform} & {*build.platforms}),
-        "python": lambda build: not place.python or not build.python or place.python in build.python,
-        "glibc": lambda build: not place.glibc or not build.glibc or _number(build.glibc) <= _number(place.glibc),
+        "platform": lambda build: is_at(build, place.platform),
+        "python": lambda build: is_for(build, place.python),
+        "glibc": lambda build: not place.glibc or not build.glibc or reaches(place.glibc, build.glibc),
     }
     for why, holds in checks.items():
         left = [pair for pair in fitting if holds(pair[0])]

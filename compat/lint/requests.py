@@ -10,6 +10,7 @@ import compat.lint.vendors as vendors
 from compat import versions
 from compat.findings import Evidence
 from compat.joints.build import is_unseen
+from compat.joints.python import is_for
 from compat.lint.finding import finding, of_request, seen
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     """Whether a place has a build of what is asked for."""
     wanted = versions.specifier(item.request.spec)
     return wanted is not None and any(
-        place.has(build) and wanted.contains(build.full_version) and (not scene.python or scene.python in build.python)
+        place.has(build) and wanted.contains(build.full_version) and is_for(build, scene.python)
         for build in scene.rows(item.request.name)
     )
 
