@@ -251,8 +251,12 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
 
 
 def _cudnn_for(toolkit: str, subject: Subject) -> str:
-    """The last major of cuDNN that was made for a CUDA release."""
+    """The major of cuDNN that the framework's builds for a CUDA release ask for, else the last made for that."""
     minor = versions.minor(toolkit) if is_version(toolkit) else ""
+    builds = subject.matrix.builds(subject.framework_name() or subject.program)
+    asked = {series(row.cudnn) for row in builds if row.runtime == f"cuda{minor}" and is_version(row.cudnn)}
+    if len(asked) == 1:
+        return asked.pop()
     rows = [row for row in subject.matrix.table("cudnn") if {minor, series(minor)} & set(row.cuda)]
     return series(max((row.version for row in rows), key=versions.release, default=""))
 
@@ -272,7 +276,8 @@ def mismatched(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if fix := _named(subject) or outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
         return fix
-    want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or "")
+    least = signals.value("jax_least") if signals.value("jax_library").lower() == "cudnn" else ""
+    want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or least)
     if want and not signals.value("torch_cudnn"):
         have = cudnn_version(signals.value("cudnn") or "") or subject.host.cudnn or ""
         return _cudnn(want, have, subject)

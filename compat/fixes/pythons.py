@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Install, Package, Python
@@ -36,7 +37,9 @@ def python(subject: Subject) -> Fix | None:
         return _last_listed(subject) or (_apple(name, have, subject) if served else None)
     if subject.host.arch == "i686":
         return _BITS
-    if fix := _other_index(name, have, rows, subject) or _default_index(subject) or _another_system(name, subject):
+    board = boards.framework(name, subject) if name and boards.is_one(subject) else None
+    indexed = _other_index(name, have, rows, subject) or _default_index(subject)
+    if fix := board or indexed or _another_system(name, subject):
         return fix
     if served:
         return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")

@@ -73,7 +73,7 @@ _JOINED: Final = pattern(
     r"--privileged|--group-add[ =](?!video\b)\S|keep-groups|--user[ =](?:0|root)\b|-u[ =](?:0|root)\b"
 )
 _COMPILES: Final = pattern(
-    r"setup\.py|\bmake\b|\bcmake\b|\bnvcc\b|\bhipcc\b|--no-build-isolation|--no-binary|make\.sh|build_ext|"
+    r"setup\.py|\bmake\b|\bcmake\b|(?<![\w-])(?:nvcc|hipcc)\b(?!\s*$|\s{1,4}(?:-V\b|--version))|--no-build-isolation|--no-binary|make\.sh|build_ext|"
     r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
 )
 _INDEX: Final = pattern(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")

@@ -219,6 +219,42 @@ CAPTURED = {
         "- pip install onnxruntime-directml onnxruntime\nprint(providers)\n['CPUExecutionProvider']",
         ("cpu-only-build", "pip uninstall -y onnxruntime onnxruntime-directml", "onnxruntime-gpu"),
     ),
+    "Paddle's list of kernels before a comma": (
+        (
+            "Mismatched GPU Architecture: The installed PaddlePaddle package was compiled for 75 80 86 89 ,but your "
+            "current GPU is 120 Solution: Install the correct wheel package built for your GPU"
+        ),
+        ("arch-too-new-for-build", "cu129", "torch"),
+    ),
+    "cuDNN's least release, in pytest's lines": (
+        "\n".join(f"E   {line}" for line in OUTDATED.format(8907, 9100).replace("cuSPARSE", "cuDNN").splitlines()),
+        ("library-mismatch", "cudnn-cu12>=9.1", "LD_LIBRARY_PATH"),
+    ),
+    "a toolkit that compiles nothing is not the cause": (
+        (
+            "PreconditionNotMetError: Cannot load cudnn shared library. Cannot invoke method cudnnGetVersion.\n"
+            "me@box:~$ nvcc --version\nCuda compilation tools, release 11.7, V11.7.64\nme@box:~$ nvidia-smi -L\n"
+            "GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-0)"
+        ),
+        ("library-missing", "cuDNN 8 for CUDA 11.7", "toolkit"),
+    ),
+    "a device plugin without NVIDIA's runtime": (
+        "Loading NVML\nFailed to start nvml with error: could not load NVML library.",
+        ("container-no-gpu", "nvidia-ctk", "Install an NVIDIA driver"),
+    ),
+    "a board whose kernel stands behind a form's label": (
+        (
+            "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Linux board 4.9.140-tegra #1 SMP PREEMPT Tue "
+            "Oct 27 21:02:37 PDT 2020 aarch64 aarch64 aarch64 GNU/Linux\n- Python version: 3.6.9\n"
+            "ERROR: Could not find a version that satisfies the requirement onnxruntime-gpu\n"
+            "ERROR: No matching distribution found for onnxruntime-gpu"
+        ),
+        ("python-unsupported", "for this JetPack", "uv venv"),
+    ),
+    "Intel's driver is what Level Zero lacks": (
+        "RuntimeError: ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE",
+        ("intel-no-compute-runtime", "compute runtime", "ldconfig"),
+    ),
 }
 
 

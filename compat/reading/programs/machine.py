@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from compat.reading.page import Page, Pair, View
 
 _UNAME = re.compile(
-    r"\bLinux (?!release )\S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"
+    r"\bLinux (?!release )\S+ (\d+\.\d+[\w.+~-]*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"
 )
 # The greeting of a login, ``(GNU/Linux 5.11.0-41-generic x86_64)``, which people copy with the system's name.
 _GREETING = re.compile(r"\(GNU/Linux (\d+\.\d+\S{0,80}) (x86_64|aarch64|ppc64le|riscv64|s390x)\)")
