@@ -35,7 +35,7 @@ OTHERS = {
 RUN apt-get update && apt-get install -y --no-install-recommends curl tini && rm -rf /var/lib/apt/lists/*
 ENTRYPOINT ["tini", "--"]
 COPY --from={uv} /uv /usr/local/bin/
-ENV UV_SYSTEM_PYTHON=true
+ENV UV_PYTHON=/usr/local/bin/python
 RUN --mount=type=cache,target=/root/.cache/pip uv run pip install --cache-dir /root/.cache/pip {req}
 RUN uv pip install --no-cache cog
 WORKDIR /src
@@ -93,20 +93,22 @@ def unpacked(wanted: list[str], python: str) -> int:
 def built(text: str, tag: str, folder: str) -> tuple[int, float]:
     """Size and seconds of one form."""
     words = ["docker", "builder", "prune", "--all", "--force", "--filter", "type=exec.cachemount"]
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     done = build_image(text, tag=tag, context=folder, network="host", no_cache=True)
     if not done.ok:
         raise SystemExit(f"{tag}: {done.step}\n{done.why}")
     return size(tag), done.seconds
 
 
-def import_seconds(image: str, module: str) -> float:
-    """Processor seconds that importing a module takes in a fresh container as its own user."""
+def import_seconds(image: str, module: str) -> str:
+    """Processor seconds that importing a module takes in a fresh container as its own user, or that it cannot."""
     program = f"import resource, {module}; u = resource.getrusage(resource.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)"
     words = ["docker", "run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", image]  # noqa: S108 - inside the container
     pythons = ["sh", "-c", '[ -x /opt/venv/bin/python ] && exec /opt/venv/bin/python -c "$0"; exec python3 -c "$0"']
-    said = [subprocess.run([*words, *pythons, program], capture_output=True, text=True, check=True) for _ in range(5)]
-    return sorted(float(done.stdout.split()[-1]) for done in said)[2]
+    said = [subprocess.run([*words, *pythons, program], capture_output=True, text=True, check=False) for _ in range(5)]
+    if failed := [done.stderr.strip().split("\n")[-1] for done in said if done.returncode]:
+        return f"fails: {failed[0]}"
+    return f"{sorted(float(done.stdout.split()[-1]) for done in said)[2]:5.2f} s"
 
 
 def main() -> None:
@@ -133,9 +135,7 @@ def main() -> None:
             count, seconds = built(text, tag, folder)
         first = first or count
         busy = import_seconds(tag, module)
-        print(
-            f"{form:24} {count / 1e6:9.1f} MB {seconds:7.1f} s {count / first:6.2f} x  import {busy:5.2f} s", flush=True
-        )
+        print(f"{form:24} {count / 1e6:9.1f} MB {seconds:7.1f} s {count / first:6.2f} x  import {busy}", flush=True)
         subprocess.run(["docker", "rmi", "-f", tag], check=False, stdout=subprocess.DEVNULL)
     floor = size(options.base) + unpacked(wanted.split(), options.python)
     print(f"{'base plus its wheels':24} {floor / 1e6:9.1f} MB {'':9} {floor / first:6.2f} x")

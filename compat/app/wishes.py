@@ -106,7 +106,7 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
                 lost.append(item.name)
     if lost:
         why = f"has packages of conda's, which a plan does not install: {', '.join(lost)[:200]}"
-        hint = "take them out; an image has the distribution's by --apt NAME"
+        hint = "move them there; --apt NAME for the distribution's; for conda: `envcheck resolve REQ --format conda`"
         raise InputError(why, where=name, expected="what is on the package index under pip:", hint=hint)
     if not found:
         raise InputError("holds no requirement", where=name, expected="lines such as torch==2.9.1")

@@ -1,8 +1,10 @@
 """One way to say a thing: requirements stand alone, files come behind -r, and nothing that was typed is dropped."""
 
 import json
+import re
 
 import pytest
+import yaml
 
 from compat.app.elsewhere import with_another_gpu
 from compat.commands import written
@@ -51,6 +53,9 @@ def test_an_environment_of_conda_is_planned_and_loses_no_package(envcheck, tmp_p
     code, _, err = envcheck("dockerfile", "-r", str(file), *CARD)
     assert code == 2
     assert "packages of conda's, which a plan does not install: rdkit, blas; expected" in err
+    (command,) = re.findall("`envcheck (.*)`", err)
+    _, text, _ = envcheck(*command.replace("REQ", "torch==2.0.1").split(), *CARD)
+    assert "torch==2.0.1+cu118" in yaml.safe_load(text)["dependencies"][-1]["pip"]
 
 
 @pytest.mark.parametrize(
