@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
-    from compat.matrix.rows import Build, CudaRelease, Image, Row
+    from compat.matrix.rows import Build, Image, Row
 
 _RELEASE: Final = pattern(r"(cuda|rocm|cudnn|nccl|tensorrt|jetpack|l4t)[ =]{0,3}v?(\d[\d.]{0,30})", re.IGNORECASE)
 _PACKAGE: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?")
@@ -120,7 +120,7 @@ def _driver(matrix: Matrix, wanted: str) -> Iterator[Table]:
     yield detail(matrix, f"NVIDIA driver {found[1]} ({platform}) is of branch {branch.branch}", branch)
     lines = [
         line(row, row.cuda, _runs(joint.verdict(matrix, row.cuda, found[1], windows=linux is None)))
-        for row in sorted(matrix.table("cuda"), key=_by_cuda, reverse=True)
+        for row in sorted(matrix.table("cuda"), key=lambda row: versions.release(row.cuda), reverse=True)
         if row.toolkit and not row.preview
     ]
     yield table(matrix, "CUDA that it runs", ("cuda", "runs"), lines)
@@ -131,11 +131,6 @@ def _runs(verdict: Verdict) -> str:
     if verdict == joint.MINOR:
         return f"{joint.MINOR.note}, without compiling its PTX"
     return "yes" if isinstance(verdict, Fits) else "no" if isinstance(verdict, Clash) else "not known"
-
-
-def _by_cuda(row: CudaRelease) -> tuple[int, ...]:
-    """The order of CUDA releases."""
-    return versions.release(row.cuda)
 
 
 def _system(matrix: Matrix, wanted: str) -> Iterator[Table]:
@@ -273,15 +268,10 @@ def _names(matrix: Matrix, package: str) -> list[str]:
 
 def _no_release(package: str, version: str, releases: Iterable[str]) -> InputError:
     """That a package has no such release, with those next to where it would stand."""
-    ordered = sorted(releases, key=_by_release)
-    place = sum(_by_release(name) < _by_release(version) for name in ordered)
+    ordered = sorted(releases, key=versions.release)
+    place = sum(versions.release(name) < versions.release(version) for name in ordered)
     near = ordered[max(place - _NEAR, 0) : place + _NEAR]
     return InputError(f"{package} {version} is not in the matrix", expected=f"one of {', '.join(near)}")
-
-
-def _by_release(name: str) -> tuple[int, ...]:
-    """The order of releases."""
-    return versions.release(name)
 
 
 def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]:

@@ -11,6 +11,8 @@ import io
 import struct
 import tarfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Final
 
 import compat.kernels.elf as elf
@@ -81,27 +83,31 @@ def _wheel(window: Window, read: Read) -> Iterator[Code]:
     except _BROKEN as error:
         yield Code(path="", unread=(f"the zip file's directory cannot be read: {error}",))
         return
-    _announce(window, [item for item in worth if item.compress_type == zipfile.ZIP_DEFLATED and ".so" in item.filename])
-    rest = window.size
-    for item in worth:
-        rest -= item.compress_size
-        if rest < 0:  # members of an honest archive do not overlap
-            why = "the members claim more bytes than the archive has; the rest is unread"
-            yield Code(path=item.filename, unread=(why,))
-            return
-        yield from _zip_member(window, item, read)
-
-
-def _announce(window: Window, libraries: list[zipfile.ZipInfo]) -> None:
-    """Tell a source which compressed members will be gone through: those of ELF, whose section table is at the end."""
-    if not libraries or sum(item.compress_size for item in libraries) > window.size:
-        return
+    sums = accumulate(item.compress_size for item in worth)  # members of an honest archive do not overlap
+    honest = [item for item, total in zip(worth, sums, strict=True) if total <= window.size]
+    pool = ThreadPoolExecutor(2)
+    mapped = pool.map if _announce(window, honest) else map
     try:
-        head = _zip_source(window, libraries[0]).read_at(0, len(elf.MAGIC))
+        yield from chain.from_iterable(mapped(lambda item: tuple(_zip_member(window, item, read)), honest))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    why = "the members claim more bytes than the archive has; the rest is unread"
+    yield from (Code(path=item.filename, unread=(why,)) for item in worth[len(honest) :][:1])
+
+
+def _announce(window: Window, members: list[zipfile.ZipInfo]) -> bool:
+    """Tell a source which compressed members will be gone through: those of ELF, whose section table is at the end.
+
+    Whether it fetches them: then two are decompressed at once, or that would take longer than their way here.
+    """
+    libraries = [item for item in members if item.compress_type == zipfile.ZIP_DEFLATED and ".so" in item.filename]
+    try:
+        if not libraries or _zip_source(window, libraries[0]).read_at(0, len(elf.MAGIC)) != elf.MAGIC:
+            return False
     except _BROKEN:
-        return
-    for item in libraries if head == elf.MAGIC else ():
-        window.expect(item.header_offset, _LOCAL.size + len(item.filename) + item.compress_size)
+        return False
+    places = ((item.header_offset, _LOCAL.size + len(item.filename) + item.compress_size) for item in libraries)
+    return all(window.expect(*place) for place in places)
 
 
 def _zip_member(window: Window, item: zipfile.ZipInfo, read: Read) -> Iterator[Code]:

@@ -129,10 +129,11 @@ class Window:
         """Up to ``count`` bytes from ``offset``: as many as there are."""
         return self.read(offset, max(0, min(count, self.size - offset))) if offset < self.size else b""
 
-    def expect(self, offset: int, count: int) -> None:
-        """Tell a source that has to fetch its bytes which of them will be read."""
+    def expect(self, offset: int, count: int) -> bool:
+        """Tell a source that has to fetch its bytes which of them will be read; whether it is such a one."""
         if expect := getattr(self._source, "expect", None):
             expect(self.start + offset, min(count, self.size - offset))
+        return expect is not None
 
     def unpack(self, layout: Struct, offset: int) -> tuple[Any, ...]:
         """The fields of ``layout`` at ``offset``.

@@ -174,10 +174,11 @@ class Matrix:
         """Rows of one release: picked from the table where that was read, else from the texts of our own store."""
         table = f"builds.{package}"
         if len(self._stores) > 1 or table in self._cache:  # an overlay may replace any of them
-            return (row for row in self.table(table) if versions.same_release(row.version, version))
+            return (row for row in self.table(table) if _is_named(version, row.version, row.published))
         raw: list[store.Raw] = []
         for row in self._stores[0].rows(table):
-            wanted = [each for each in _items(row.get("versions", ())) if versions.same_release(each, version)]
+            named = row.get("published", "")
+            wanted = [each for each in _items(row.get("versions", ())) if _is_named(version, each, named)]
             if wanted:
                 raw.append({**row, "versions": wanted})
         return cast("list[rows.Build]", self._typed(table, raw))
@@ -323,17 +324,18 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+def _is_named(asked: str, release: str, published: str) -> bool:
+    """Whether a version is that of a release, or the one that it is published under."""
+    return versions.same_release(release, asked) or bool(published and versions.same_release(published, asked))
+
+
 def matrix(*overlays: Path) -> Matrix:
     """The shipped matrix, with overlay files laid over it (later ones win)."""
-    return Matrix(_rows_shipped(), *(store.Live([path], origin=str) for path in overlays)) if overlays else shipped()
+    return shipped().beneath(*(store.Live([path], origin=str) for path in overlays)) if overlays else shipped()
 
 
 @lru_cache(maxsize=1)
 def shipped() -> Matrix:
     """The shipped matrix; one for a process, because a table is read when it is first asked for and kept."""
-    return Matrix(_rows_shipped())
-
-
-def _rows_shipped() -> Store:
     compiled = resources.compiled_dir()
-    return store.Compiled(compiled) if compiled else store.Live(resources.matrix_dir().glob("*.toml"))
+    return Matrix(store.Compiled(compiled) if compiled else store.Live(resources.matrix_dir().glob("*.toml")))

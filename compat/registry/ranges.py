@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Tell = Callable[[int, int], None]
 
 _BLOCK: Final = 1 << 20
-_PART: Final = 32  # blocks in one question, at the most: where a proxy stands between, each question waits for seconds
+_PART: Final = 8  # blocks in one question, at the most: from 16 on a proxy thought for 4 s before it answered most
 _STREAMS: Final = 6  # questions at once
 _AHEAD: Final = _PART * _STREAMS
 _TIMEOUT: Final = (10.0, 60.0)  # seconds to connect, and between two answers
@@ -106,6 +106,9 @@ class Remote:
         self._pool.shutdown(wait=False, cancel_futures=True)
         with self._arrived:
             self._spool.close()
+            self._end = 0  # who still waits reads no more
+            self._coming.clear()
+            self._arrived.notify_all()
 
     def _take(self, number: int) -> None:
         """Wait for a block, or ask for it; one that did not come whole is asked for once more."""

@@ -20,7 +20,7 @@ def report(found: Report, name: str = "envcheck") -> str:
     cases = [_case(finding) for finding in found.findings]
     skipped = [_skipped(name, item.why) for item in found.unchecked for name in item.names]
     cases += skipped
-    cases += [f"  <testcase classname={quoteattr(name)} name={quoteattr(_clean(text))}/>" for text in found.fine]
+    cases += [f"  <testcase classname={quoteattr(name)} name={quoteattr(one_line(text))}/>" for text in found.fine]
     counts = f'tests="{len(cases)}" failures="{found.count("error")}" skipped="{len(skipped)}"'
     return "\n".join(
         [
@@ -40,23 +40,18 @@ def _case(finding: Finding) -> str:
     place, where, attributes = finding.place, "", ""
     if place:
         where = f"{place.file}:{place.line}: " if place.line else f"{place.file}: "
-        attributes = f" file={quoteattr(_clean(place.file))}" + (f' line="{place.line}"' if place.line else "")
+        attributes = f" file={quoteattr(one_line(place.file))}" + (f' line="{place.line}"' if place.line else "")
     head = f'  <testcase classname="envcheck" name={quoteattr(finding.code)}{attributes}>'
     body = escape(f"{one_line(where + finding.detail)}\n{one_line(finding.fix.text)}")
     if finding.severity == "error":
-        return f"{head}<failure message={quoteattr(_clean(finding.title))}>{body}</failure></testcase>"
+        return f"{head}<failure message={quoteattr(one_line(finding.title))}>{body}</failure></testcase>"
     return f"{head}<system-out>{body}</system-out></testcase>"
 
 
 def _skipped(name: str, why: str) -> str:
     """What nobody checked, as skipped with its reason: green would claim that it fits."""
-    said = f"<skipped message={quoteattr(_clean(why))}/>"
-    return f'  <testcase classname="envcheck" name={quoteattr(_clean(name))}>{said}</testcase>'
-
-
-def _clean(text: str) -> str:
-    """Without the control characters that XML 1.0 forbids, surrogates and non-characters among them."""
-    return one_line(text)
+    said = f"<skipped message={quoteattr(one_line(why))}/>"
+    return f'  <testcase classname="envcheck" name={quoteattr(one_line(name))}>{said}</testcase>'
 
 
 def quoteattr(text: str) -> str:

@@ -86,6 +86,7 @@ _WHY_FORWARD: Final = "it holds cuda-compat, a newer user-space driver than the 
 # What the parts of a stand's rank prefer, most important first.
 RANKS: Final = (
     "images that are still rebuilt",
+    "a cuDNN that is not older than the build's",
     "an image made for this runtime",
     "the Python of the image or its distribution",
     "a Python that most packages serve",
@@ -98,8 +99,6 @@ RANKS: Final = (
     "the tag by name",
 )
 
-# Behind every image of a later minor: JAX and TensorFlow refuse a cuDNN older than their own (see stands_in).
-_OLDER: Final = 100
 _PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu", "cann": "quay.io/ascend/cann"}
 
 
@@ -202,6 +201,7 @@ class Images:
             )
             rank = (
                 _STATUS[row.status],
+                self._is_outdated(row, need),
                 purpose,
                 # a Python that is not a distribution's own python3 is more to install: it counts as a standalone one
                 2 if source == "distribution" and system and system.python != python else _PYTHON_FROM[source],
@@ -213,6 +213,12 @@ class Images:
                 reference,
             )
             yield rank, Stand(python, image, row, rank)
+
+    @staticmethod
+    def _is_outdated(row: Image, need: Need) -> bool:
+        """Whether a build's cuDNN comes from the image and is older there: JAX and TensorFlow refuse an older one."""
+        given = row.cudnn if cudnn_of(need.system) and need.cudnn else ""
+        return bool(given) and isinstance(stands_in(given, need.cudnn), Clash)
 
     def _python(self, row: Image, system: System | None, pythons: tuple[str, ...]) -> tuple[str, str]:
         """The Python an image runs, and where it comes from: the image, its distribution, or a standalone build.
@@ -269,8 +275,6 @@ class Images:
             past = minors_past(row.runtime, need.runtime, need.system)
             if past < 0 or (cudnn and not is_cudnn(cudnn, row.cudnn)):
                 continue
-            if cudnn and need.cudnn and isinstance(stands_in(row.cudnn, need.cudnn), Clash):
-                past += _OLDER
             if kind != "cuda":
                 yield row, "", int(not row.tag.endswith(("-complete", "-full"))), listed
                 continue

@@ -165,6 +165,24 @@ def test_what_is_expected_comes_in_few_questions_and_is_told_as_it_comes(server,
     remote.close()
 
 
+def test_closing_lets_go_of_who_waits_for_a_block(server, noise):
+    """Ctrl-C while members are read by threads: the process must not wait for an answer that was called off."""
+    remote = ranges.Remote(f"{server}/x")
+    remote._coming.add(3)  # asked for, and the answer never comes
+    left = []
+
+    def wait():
+        with pytest.raises(ValueError, match="closed"):
+            remote.read_at(3 << 20, 100)
+        left.append(True)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    remote.close()
+    thread.join(10)
+    assert left
+
+
 @pytest.mark.parametrize(("times", "whole"), [(1, True), (9, False)])
 def test_an_answer_that_breaks_off_is_asked_for_again_and_not_for_ever(server, noise, times, whole):
     remote = ranges.Remote(f"{server}/x")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import random
+import threading
 import zipfile
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compat.errors import CannotCheckError
 from compat.kernels import inflate, inspect, inspect_file
 from compat.kernels.fatbin import Headers
 from compat.kernels.inflate import Inflater
@@ -79,6 +81,23 @@ def test_each_byte_is_decompressed_once_and_announced_before_it_is_read(wheel, m
     assert sum(sizes) <= sum(map(len, made)) <= 1.1 * sum(sizes)  # a few places are looked up again
     assert len(source.expected) == 3
     assert source.unforeseen < 1 << 20
+
+
+def test_two_libraries_are_decompressed_at_once_and_a_fault_of_either_is_told(wheel, monkeypatch):
+    data, _ = wheel
+    meeting, plain = threading.Barrier(2), Inflater.read_at
+
+    def read_at(self, offset, count):
+        if offset == 0 and count > 4:
+            meeting.wait(timeout=20)  # each waits here until the other has come
+            monkeypatch.setattr(Inflater, "read_at", plain)
+        return plain(self, offset, count)
+
+    monkeypatch.setattr(Inflater, "read_at", read_at)
+    assert inspect_file(Window(Far(data)), "big.whl").complete
+    monkeypatch.setattr(Inflater, "read_at", lambda *_: (_ for _ in ()).throw(CannotCheckError("the link is gone")))
+    with pytest.raises(CannotCheckError, match="the link is gone"):
+        inspect_file(Window(Far(data)), "big.whl")
 
 
 def test_what_is_no_library_of_linux_is_not_announced(make):

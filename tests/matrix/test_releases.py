@@ -7,7 +7,7 @@ import pytest
 from compat import matrix, versions
 
 
-@pytest.mark.parametrize("package", ["torch", "tensorflow", "jax", "paddle", "torchvision"])
+@pytest.mark.parametrize("package", ["torch", "tensorflow", "jax", "paddlepaddle", "torchvision"])
 def test_builds_of_a_release_are_those_that_a_walk_over_all_finds(package):
     """The oracle reads every row; what is asked reads none but its own, on a matrix that has read nothing yet."""
     every = matrix.matrix().builds(package)
@@ -20,6 +20,16 @@ def test_builds_of_a_release_are_those_that_a_walk_over_all_finds(package):
 @pytest.mark.parametrize(("asked", "found"), [("2.1", "2.1.0"), ("2.1.0", "2.1.0"), ("2.1.0.0", "2.1.0")])
 def test_short_spellings_name_the_first_release(asked, found):
     assert {row.version for row in matrix.matrix().builds_of("torch", asked)} == {found}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_release_is_found_by_the_version_that_it_is_published_under(whole):
+    """``pip list`` says 2.2.2.post112; whether or not the table was read before."""
+    table = matrix.Matrix(*matrix.shipped()._stores)
+    every = table.builds("paddlepaddle") if whole else ()
+    found = table.builds_of("paddlepaddle", "2.2.2.post112")
+    assert {(row.version, row.runtime) for row in found} == {("2.2.2", "cuda11.2")}
+    assert {*found} <= {*every} or not whole
 
 
 @pytest.mark.parametrize("asked", ["", "9.9.9", "2.1rc1", "no version"])

@@ -100,11 +100,6 @@ def _capability(answer: str) -> Iterator[Claim]:
         yield Claim("gpus", Gpu(target=target, vendor="nvidia"), weight=Weight.LISTED)
 
 
-def _platform(answer: str) -> Iterator[Claim]:
-    """``platform.platform()``."""
-    return values.platform_claims(answer)
-
-
 _ANSWERS: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     **{f"{name}.__version__": _version(key) for name, key in (
         ("torch", "torch"), ("tf", "tensorflow"), ("tensorflow", "tensorflow"), ("jax", "jax"), ("jaxlib", "jaxlib"),
@@ -117,7 +112,7 @@ _ANSWERS: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "torch.backends.cudnn.version": _cudnn,
     "torch.cuda.get_device_name": _name,
     "torch.cuda.get_device_capability": _capability,
-    "platform.platform": _platform,
+    "platform.platform": values.platform_claims,
 }  # fmt: skip
 
 
