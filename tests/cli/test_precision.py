@@ -36,10 +36,11 @@ CASES = {
     ("torch==2.9.1", "MI300X", "float8_e4m3fnuz"): ("plan", []),
     ("torch==2.9.1", "MI300X", "float8_e4m3fn"): ("unknown", ["is not known"]),
     ("vllm==0.11.0", "T4", "marlin"): ("conflict", ["capability 8.0 on"]),
-    ("vllm==0.13.0", "T4", "marlin"): ("unknown", ["is not known"]),
+    ("vllm==0.13.0", "T4", "marlin"): ("conflict", ["capability 8.0 on"]),
     ("vllm==0.32.0", "T4", "marlin"): ("plan", []),
     ("vllm==0.11.0", "H100", "nvfp4"): ("conflict", ["capability 10.0 on", "W4A16"]),
-    ("vllm==0.8.5", "H100", "nvfp4"): ("unknown", ["is not known"]),
+    ("vllm==0.8.5", "H100", "nvfp4"): ("conflict", ["capability 10.0 on"]),
+    ("transformers==5.23.0", "T4", "fp8"): ("conflict", [FP8, "bfloat16"]),
     ("torch==2.9.1", "A100", "tf32"): ("plan", []),
     ("torch==2.9.1", "T4", "tf32"): ("conflict", ["capability 8.0 on"]),
     ("torch==2.9.1", "MI300X", "fp8"): ("plan", []),
@@ -70,9 +71,9 @@ def test_what_a_gpu_computes_in(envcheck, asked, expected):
 
 
 def test_a_way_that_needs_a_release_is_told_from_that_release_on(envcheck):
-    """Marlin's kernels for FP8 came with vLLM 0.5.2."""
-    old = envcheck("resolve", "vllm==0.5.1", "--gpu", "RTX 3090", "--dtype", "fp8")[1]
-    new = envcheck("resolve", "vllm==0.5.2", "--gpu", "RTX 3090", "--dtype", "fp8")[1]
+    """Marlin's kernels for FP8 came with vLLM 0.5.1."""
+    old = envcheck("resolve", "vllm==0.5.0", "--gpu", "RTX 3090", "--dtype", "fp8")[1]
+    new = envcheck("resolve", "vllm==0.5.1", "--gpu", "RTX 3090", "--dtype", "fp8")[1]
     assert FP8 in " ".join(old.split())
     assert WEIGHTS not in old
     assert WEIGHTS in new
