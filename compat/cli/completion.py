@@ -27,7 +27,7 @@ def gpus(incomplete: str) -> list[str]:
     wanted = incomplete.lower()
     words = (word for row in known.table("gpus") for word in (*row.name.split()[:4], row.target))
     numbered = [word for word in words if any(mark.isdigit() for mark in word)]
-    numbered += [row.name for row in known.table("instances")]
+    numbered += [row.name for row in known.table("instances") if row.gpu]
     return sorted({word for word in numbered if word.lower().startswith(wanted)})[:_MOST]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
@@ -24,7 +25,6 @@ _FORMS: Final = pattern(
 )
 _FAMILY: Final = pattern(r"[a-z]{0,3}\.?[a-z]{1,8}")
 _HEAD: Final = pattern(r"[a-z0-9]{1,16}[.-]")  # what all types of a family begin with: ``p5.``, ``ecs.``, ``a3-``
-_ATTACHED: Final = pattern(r"n1-[a-z]{3,12}-[0-9]{1,3}")
 
 
 def is_instance(text: str) -> bool:
@@ -44,20 +44,21 @@ def find_instance(matrix: Matrix, text: str) -> Instance:
     """The instance type of a name, in any case; Azure's also without ``Standard_``.
 
     Raises:
-        InputError: if the matrix has no such type, with the names that are nearest to it, or with the accelerator that
-            the type is named after.
+        InputError: if the matrix has no such type, with what is told of its family, or the names that are nearest to
+            it, or the accelerator that the type is named after.
     """
     wanted = _plain(text)
     rows: dict[str, Instance] = {_plain(row.name): row for row in matrix.table("instances")}
-    if wanted in rows:
-        return rows[wanted]
+    if (known := rows.get(wanted)) and known.gpu:
+        return known
     if other := find_processor(matrix, wanted):
         raise InputError(f"{text.strip()[:60]!r} {why(other)}", where="--gpu", hint=hint(matrix, other))
+    told = next((row.note for name, row in rows.items() if not row.gpu and fnmatchcase(wanted, name)), "")
     raise InputError(
         f"unknown instance type {text.strip()[:60]!r}",
         where="--gpu",
         expected="a type of `envcheck matrix list instances`, or the name of its GPU",
-        hint=_near(wanted, rows),
+        hint=told or _near(wanted, rows),
     )
 
 
@@ -65,10 +66,8 @@ def _near(wanted: str, rows: dict[str, Instance]) -> str:
     """What may have been meant."""
     import difflib
 
-    if _ATTACHED.fullmatch(wanted):
-        return "an n1 machine has the GPU that was attached to it: name that GPU"
     family = _FAMILY.match(wanted)
-    like = [name for name in rows if family is not None and name.startswith(family[0])]
+    like = [name for name, row in rows.items() if row.gpu and family is not None and name.startswith(family[0])]
     own = [name for name in like if name.startswith((f"{wanted}.", f"{wanted}-"))]
     close = difflib.get_close_matches(wanted, own or like, n=3, cutoff=0 if own else 0.4)
     return f"near it: {', '.join(rows[name].name for name in close)}" if close else ""

@@ -173,7 +173,9 @@ def _strange(target: Situation, known: Knowledge) -> list[str]:
     names = list(dict.fromkeys(wish.package for wish, _ in target.wishes))
     held = [name for name in names if known.images_of(f"{name}/{name}")]
     told = [f"{name} comes as images, {name}/{name}: `envcheck matrix show {name}` lists them" for name in held]
-    return [f"the matrix has no rows of {', '.join(names)}, and nothing else is asked for", *told]
+    plugs = {row.package: f"`envcheck matrix show {row.accelerator}`" for row in known.matrix.table("accelerators")}
+    told += [f"which releases belong to {name}: {plugs[name]} tells" for name in names if name in plugs]
+    return [f"the matrix has no builds of {', '.join(names)}, and nothing else is asked for", *told]
 
 
 def _alone(

@@ -165,7 +165,7 @@ def test_a_recommendation_shows_twenty_and_says_how_many_more_there_are(envcheck
     ("words", "why"),
     [
         (("vllm", "--vendor", "amd"), "vllm has no build for amd GPUs"),
-        (("nosuchpackage",), "the matrix has no rows of nosuchpackage"),
+        (("nosuchpackage",), "the matrix has no builds of nosuchpackage"),
         (("tensorrt",), "which kernels tensorrt"),
         (("lightgbm",), "nothing in this plan has GPU code of its own"),
     ],

@@ -17,7 +17,7 @@ from compat.resolve import resolve
 from compat.resolve.target import arch_of, from_options, named
 
 MATRIX = matrix()
-ROWS = MATRIX.table("instances")
+ROWS = [row for row in MATRIX.table("instances") if row.gpu]
 
 # What the clouds' own pages tell of a type: EC2 instance types, Azure sizes, Compute Engine machine types, Alibaba Cloud's
 # instance families, Tencent Cloud's computing instances, Open Telekom Cloud's GPU-accelerated ECSs.
@@ -82,9 +82,13 @@ def test_no_gpu_is_spelled_as_an_instance_type():
         ("m7i.large", "name of its GPU"),
         ("ecs.gn7i-c8g1.3xlarge", "ecs.gn7i-c8g1.2xlarge"),
         ("GN10Xp.2XLARGE41", "GN10Xp.2XLARGE40"),
-        ("ecs.pni2.28xlarge", "name of its GPU"),
-        ("ecs.hpcpni2.28xlarge", "name of its GPU"),
-        ("bcc.lgn1.c12m40.1p4", "name of its GPU"),
+        ("ecs.pni2.28xlarge", "names A100 or A800"),
+        ("ecs.hpcpni2.28xlarge", "by its API alone (gpu_devices)"),
+        ("ecs.ebmhpcpni2l.32xlarge", "by its API alone (gpu_devices)"),
+        ("bcc.lgn1.c12m40.1p4", "by its API alone (gpu_card_type"),
+        ("ebc.lgn7ty", "by its API alone (gpu_card_type"),
+        ("p2vs.2xlarge.8", "names Tesla V100 for its P2vs"),
+        ("pi1.2xlarge.4", "names Tesla P4 for its Pi1"),
         ("ai1s.large.4", "name of its GPU"),
         # families, and names that begin as types do and have no known size
         ("ecs.gn99", "ecs.gn8v"),
@@ -276,3 +280,8 @@ def test_a_type_is_shown_with_its_gpu():
     told = "\n".join(" ".join(line.cells) for table in show(MATRIX, "p5.48xlarge") for line in table.lines)
     assert "count 8" in told
     assert "1g.10gb:7" in told
+
+
+def test_a_makers_plug_in_alone_is_told_where_its_releases_stand():
+    told = resolve(["paddle-custom-mlu==3.2.0"], from_options(MATRIX), MATRIX).conditions
+    assert "which releases belong to paddle-custom-mlu: `envcheck matrix show mlu` tells" in told

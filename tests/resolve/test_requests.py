@@ -96,7 +96,7 @@ def test_what_rides_along_is_in_no_conflict_and_stays_in_the_ways_out() -> None:
 def test_a_package_without_rows_alone_has_no_answer() -> None:
     answer = resolve(["my-package"], Host(), matrix())
     assert (answer.status, answer.plan) == ("unknown", None)
-    assert answer.conditions == ("the matrix has no rows of my-package, and nothing else is asked for",)
+    assert answer.conditions == ("the matrix has no builds of my-package, and nothing else is asked for",)
 
 
 def test_nothing_asked_is_no_request() -> None:

@@ -78,8 +78,8 @@ class Instance(Row):
     """A cloud's instance type with GPUs (table ``instances``).
 
     Attributes:
-        name: as its cloud spells it, ``p5.48xlarge``, ``Standard_NC24ads_A100_v4``.
-        cloud: ``alibaba``, ``aws``, ``azure``, ``gcp``, ``opentelekomcloud``, ``tencent``.
+        name: as its cloud spells it, ``p5.48xlarge``, or, without ``gpu``, those of a family: ``p2vs.*.*``.
+        cloud: ``alibaba``, ``aws``, ``azure``, ``gcp``, ``huaweicloud``, ``tencent``, ``volcengine`` ...
         gpu: name of its GPU in ``gpus``: the product of the model and memory that the source states.
         count: GPUs that a guest sees.
         arch: machine architecture.
@@ -89,7 +89,7 @@ class Instance(Row):
 
     name: str
     cloud: str
-    gpu: str
+    gpu: str = ""
     count: int = 1
     arch: str = "x86_64"
     part: str = ""
