@@ -44,8 +44,7 @@ def find_instance(matrix: Matrix, text: str) -> Instance:
     """The instance type of a name, in any case; Azure's also without ``Standard_``.
 
     Raises:
-        InputError: if the matrix has no such type, with what is told of its family, or the names that are nearest to
-            it, or the accelerator that the type is named after.
+        InputError: if the matrix has no such type, with what is told of its family, names near it, or its chip.
     """
     wanted = _plain(text)
     rows: dict[str, Instance] = {_plain(row.name): row for row in matrix.table("instances")}
