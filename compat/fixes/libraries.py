@@ -54,8 +54,19 @@ def missing(subject: Subject) -> Fix | None:
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
-    found = _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
+    found = _cann(name, subject) or _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
     return found or for_system(subject) or _brought(name, subject)
+
+
+def _cann(name: str, subject: Subject) -> Fix | None:
+    """A library of CANN, whose settings put it on the path (vLLM Ascend, installation)."""
+    if "ascend-library" not in subject.case.signals:
+        return None
+    if name.startswith("libascend_hal"):
+        return Fix("Mount the host's /usr/local/Ascend/driver into the container, or install the Ascend driver.")
+    part = "nnal/atb" if name.startswith("libatb") else "ascend-toolkit"
+    text = "Load CANN's settings, where there is an Ascend card; without one, do without torch-npu."
+    return Fix(text, changes=(Command(f"source /usr/local/Ascend/{part}/set_env.sh"),))
 
 
 def _nvvm(subject: Subject) -> Fix:
@@ -283,6 +294,8 @@ def mismatched(subject: Subject) -> Fix | None:
         return _cudnn(want, have, subject)
     if (fix := for_system(subject)) is not None:
         return fix
+    if "dnn-not-found" in signals and not (subject.host.env or {}).get("LD_LIBRARY_PATH"):
+        return Fix("Give the framework the cuDNN that it was built with: none is found, or another one before it.")
     if subject.host.platform == "windows":
         return Fix("Take the folder of the other copy off PATH, so that the library beside the package is loaded.")
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
@@ -66,6 +67,10 @@ def _another_system(name: str, subject: Subject) -> Fix | None:
 
 def _by_message(subject: Subject) -> Fix | None:
     """What pip's own words leave: the first release that it lists, or the default index where it asked another."""
+    named = re.search(r"-cp(\d)(\d{1,2})-", subject.case.signals.value("wheel"))
+    if named and not subject.host.python:
+        minor = f"{named[1]}.{named[2]}"
+        return Fix(f"The wheel is for Python {minor} and the system in its name: install it by the pip of that.")
     wish = requirement(subject.case.signals.value("requirement"))
     if wish is None or subject.finding.confidence != "possible":
         return None

@@ -251,6 +251,26 @@ CAPTURED = {
         ),
         ("python-unsupported", "for this JetPack", "uv venv"),
     ),
+    "an AMD GPU that is only spoken of": (
+        "My Radeon 6700XT is not used.\nRuntimeError: Found no NVIDIA driver on your system.",
+        ("no-driver", "build for ROCm", "Install an NVIDIA driver"),
+    ),
+    "a newer GPU that nothing names gets no older CUDA": (
+        "pytorch version: 2.7.1+cu128\nno kernel image is available for execution on the device",
+        ("arch-too-new-for-build", "TORCH_CUDA_ARCH_LIST", "cu126"),
+    ),
+    "a library of CANN": (
+        "ImportError: libatb.so: cannot open shared object file: No such file or directory",
+        ("library-missing", "nnal/atb/set_env.sh", "system package"),
+    ),
+    "a wheel's own Python": (
+        "ERROR: tensorflow-2.3.1-cp36-cp36m-linux_aarch64.whl is not a supported wheel on this platform.",
+        ("python-unsupported", "Python 3.6", "3.12"),
+    ),
+    "cuDNN that did not start, and no path that is known": (
+        "UNIMPLEMENTED: DNN library is not found.",
+        ("library-mismatch", "cuDNN", "LD_LIBRARY_PATH"),
+    ),
     "Intel's driver is what Level Zero lacks": (
         "RuntimeError: ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE",
         ("intel-no-compute-runtime", "compute runtime", "ldconfig"),
