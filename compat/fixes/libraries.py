@@ -34,6 +34,7 @@ _OF_TOOLKIT: Final = frozenset({"cudart", "cublas", "cublasLt", "cufft", "curand
 _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 # Libraries of torch (its folder lib), which those compiled for it find once torch is imported.
 _TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
+_PYTHON: Final = pattern(r"libpython(3\.\d{1,2})\w*\.so")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -140,6 +141,8 @@ def _of_dll(number: str) -> str:
 
 def _own(name: str, subject: Subject) -> Fix | None:
     """A library that a package keeps one of per CUDA release: a release of it with one for the CUDA in use."""
+    if found := _PYTHON.match(name):
+        return Fix(f"Install Python {found[1]} with its shared library {name}, or put its folder on the loader's path.")
     if _TORCH.fullmatch(name.partition(".")[0]):
         first = subject.compiled() or "what asks for it"
         return Fix(f"Import torch before {first}: {name} is torch's own, which the loader then knows.")

@@ -180,12 +180,21 @@ def _wished_name(subject: Subject) -> str:
     return wish.name if wish and subject.matrix.package(wish.name) else ""
 
 
+def _of_others(subject: Subject) -> Fix | None:
+    """What others publish for Windows of a package that has nothing there."""
+    package = subject.matrix.package(_wished_name(subject) or subject.program)
+    if package is None or not package.on_windows or subject.host.platform != "windows":
+        return None
+    text = f"{package.name} has no wheels for Windows: take those of {package.on_windows}."
+    return Fix(text, changes=(Install(packages=(Package(name=package.on_windows),)),))
+
+
 def metal(subject: Subject) -> Fix | None:
-    """A release of macOS below what the framework asks for; no Linux is proposed to a Mac."""
+    """A system without builds: what others publish for it, or the last release that had it; no Linux for a Mac."""
     if subject.host.arch == "i686":
         return _BITS
     if subject.host.platform != "darwin":
-        return _last_listed(subject) if standing(subject.case.signals) == "newer" else None
+        return _of_others(subject) or (_last_listed(subject) if standing(subject.case.signals) == "newer" else None)
     if "macho-architecture" in subject.case.signals:
         return Fix("Install it in a Python of the Mac's own processor, arm64 on Apple silicon, not under Rosetta.")
     if "mps-macos" in subject.case.signals:

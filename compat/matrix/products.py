@@ -20,6 +20,8 @@ _BRACKETS: Final = pattern(r"\[([^\[\]]{1,200})\]")
 # A TPU with the size of its slice, as Google names accelerator types: ``v5litepod-8``.
 _SLICE: Final = pattern(r"\b((?:tpu|v)[0-9][a-z]{0,7})-[0-9]{1,5}\b")
 _TARGET: Final = pattern(r"^(sm|compute)[ -]?(?=[0-9]{2,3}[a-z]?$)")
+_GIB: Final = pattern(r"(?<=-[0-9]{2})g(?![a-z0-9])")
+_LEFT_OUT: Final = pattern(r"(radeon|instinct|geforce)(?=[0-9])")
 _JOINED: Final = pattern(r"(?<=[0-9])(?=[a-z])")  # between a number and what people write right behind it: ``3090ti``
 _NUMBER: Final = pattern(r"[0-9]+")
 _WORD: Final = pattern(r"[a-z0-9+.]+")
@@ -67,8 +69,8 @@ def _named(products: tuple[Product, ...], wanted: str) -> tuple[Product, ...]:
 
 
 def spelled(text: str) -> str:
-    """What was typed in lower case, with the underscore that people leave out of a target: ``SM89`` -> ``sm_89``."""
-    return _TARGET.sub(r"\1_", text.strip().lower())
+    """What was typed in lower case, with what people leave out: ``SM89``, ``A100-80G``, ``Radeon7900XTX``."""
+    return _LEFT_OUT.sub(r"\1 ", _GIB.sub("gb", _TARGET.sub(r"\1_", text.strip().lower())))
 
 
 def by_pci(products: Iterable[Product], pci: str) -> tuple[Product, ...]:

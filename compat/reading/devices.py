@@ -26,7 +26,7 @@ _ARCH = re.compile(r"\s*\((?:arch=|[sS][mM][_ ]?|compute capability:? ?)(\d+)\.?
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,5})\b")
 _GFX_ASIDE = re.compile(r"\s*\((?:amdgcn-amd-amdhsa--)?gfx[^)]*\)?\s*$")
 _BYTES = re.compile(r"^b'([^']*)'?")  # Python's bytes; their last quote may be trimmed already
-_LETTER = re.compile(r"[A-Za-z]{2}|\d{3}")
+_LETTER = re.compile(r"[A-Za-z]{2}|\d{3}|^[A-Za-z]\d{1,2}[A-Za-z]?$")
 _NOT_A_NAME = re.compile(
     r"(?i)^(?:no\b|not\b|none|n/?a\b|cpu\b|could not|unknown|yes|true|false|0x|\[|<|/|\$|available|error|failed"
     r"|invalid)"
@@ -46,7 +46,7 @@ _VENDORS: Final = (
         ),
         "amd",
     ),
-    (re.compile(r"\bmi\d{2,3}[ax]?\b|\b[4-9]\d{2}0 ?(?:xtx?|gre)\b", re.IGNORECASE), "amd"),
+    (re.compile(r"\bmi\d{2,3}[ax]?\b|\bw[5-9]\d00x?\b|\b[4-9]\d{2}0 ?(?:xtx?|gre)\b", re.IGNORECASE), "amd"),
     (re.compile(r"\bintel\b|\barc\b|iris|uhd graphics|data center gpu (?:max|flex)", re.IGNORECASE), "intel"),
     (re.compile(r"\b[Aa]pple\b|(?<!Tesla )(?<!GRID )\bM[1-9]\b"), "apple"),
     (re.compile(r"ascend|\b910[AB]|\b310[BP]", re.IGNORECASE), "huawei"),

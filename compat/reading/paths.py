@@ -55,6 +55,7 @@ _MARKS: Final = tuple(
             "windows",
         ),
         ("platform", r"^\s*set [A-Z_]{3,30}=", "windows"),
+        ("platform", r"^\s*[-*] \[[xX]\] WSL ?2\b", "wsl2"),  # the form of microsoft/WSL, as it was ticked
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags
         ("arch", r"You're on macOS \(`?macosx_\d+_\d+_(x86_64)", "{}"),
         ("platform", r"(?<![\w/])[A-Za-z]:/(?:Program Files|Users|Windows)[ /]", "windows"),

@@ -275,6 +275,21 @@ CAPTURED = {
         "RuntimeError: ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE",
         ("intel-no-compute-runtime", "compute runtime", "ldconfig"),
     ),
+    "a package that others publish for Windows": (
+        "PS C:\\work\\x> python a.py\nModuleNotFoundError: No module named 'triton'",
+        ("platform-unsupported", "pip install triton-windows", "WSL"),
+    ),
+    "Python's own shared library": (
+        "ImportError: libpython3.10.so.1.0: cannot open shared object file: No such file or directory",
+        ("library-missing", "Install Python 3.10 with its shared library", "ldconfig"),
+    ),
+    "the ticked box of a form": (
+        (
+            "- [ ] WSL 1\n- [x] WSL 2\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
+            "Make sure that the latest NVIDIA driver is installed and running."
+        ),
+        ("no-driver", "wsl --update", "dkms"),
+    ),
 }
 
 

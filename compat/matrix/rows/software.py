@@ -33,6 +33,7 @@ class Package(Row):
         notices: names on the default index that hold nothing but a notice that stops the install (``pytorch``).
         elsewhere: a maker of GPUs and where builds for those are that no row is for, ``amd: wheels for ...``.
         wheels: index whose pages, one for each framework and CUDA, have its wheels; the default one has its sources.
+        on_windows: distribution of others that has its wheels for Windows, where it has none (``triton-windows``).
     """
 
     name: str
@@ -49,6 +50,7 @@ class Package(Row):
     notices: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     wheels: str = ""
+    on_windows: str = ""
 
 
 @row("applications", key="name")
