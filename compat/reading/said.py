@@ -30,7 +30,7 @@ _SAID: Final = (
     ("unbuilt", pattern(r"Failed to build [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
     ("called", pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")),
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),
-    ("frame", pattern(r"([A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")),
+    ("frame", pattern(r"(?<![\w-])([A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")),
     ("frame", pattern(r"(?<![/\\\w])([A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")),
     ("frame", pattern(r"No module named '(\w{3,})\.")),
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
