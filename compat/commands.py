@@ -49,6 +49,14 @@ _TO_CONDA: Final = {"torch": "pytorch"}
 _CHANNEL: Final = ("torch", "torchvision", "torchaudio")
 _LAST: Final = (2, 5, 1)
 _MUTEX: Final = (1, 13)  # the first release whose CUDA is asked for by pytorch-cuda, and no longer by cudatoolkit
+# Packages that the default index does not have, or of whose name it has another project (their READMEs).
+_UNPUBLISHED: Final = {
+    "apex": "git+https://github.com/NVIDIA/apex",
+    "detectron2": "git+https://github.com/facebookresearch/detectron2",
+    "pytorch3d": "git+https://github.com/facebookresearch/pytorch3d",
+    "tinycudann": "git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch",
+}
+
 # What compiles an extension against the framework that is installed, where pip makes no build environment of its own.
 _TOOLS: Final = ("ninja", "packaging", "psutil", "setuptools", "wheel")
 _BUILD_TOOLS: Final = Install(packages=tuple(Package(name=name) for name in _TOOLS))
@@ -283,7 +291,8 @@ def _install(change: Install, place: Place) -> str:
         options += ["--no-deps", *(("--reinstall", "--no-cache") if uv else ("--force-reinstall", "--no-cache-dir"))]
     if change.upgrade or (again and not change.compile and not all(one.version for one in change.packages)):
         options.append("--upgrade")
-    names = [_quoted(package) for package in change.packages]
+    elsewhere = {} if change.index else _UNPUBLISHED
+    names = [elsewhere.get(package.name) or _quoted(package) for package in change.packages]
     option = "--find-links" if change.links else "--index-url"
     where = [f"{option} {address}" for address in (change.index, *change.further) if address]
     return " ".join([_pip(place), "install", *options, *names, *where])
