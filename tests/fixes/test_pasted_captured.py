@@ -156,6 +156,19 @@ CAPTURED = {
         ),
         ("abi-mismatch", "the package that exllamav2_ext is of", "pip "),
     ),
+    "a package that the index does not have": (
+        "ImportError: /v/lib/python3.8/site-packages/detectron2/_C.cpython-38-x86_64-linux-gnu.so: undefined symbol: _Zx",
+        ("abi-mismatch", "git+https://github.com/facebookresearch/detectron2", "cache-dir detectron2"),
+    ),
+    "a module right in the folder of all packages": (
+        (
+            "PyTorch version: 1.4.0a0+013ca32\nimport torchaudio\n"
+            'File "/home/me/lib/python3.7/site-packages/torchaudio/__init__.py", line 5\n    import _torch_sox\n'
+            "ImportError: /home/me/lib/python3.7/site-packages/_torch_sox.cpython-37m-x86_64-linux-gnu.so: undefined "
+            "symbol: _ZN3c1011CPUTensorIdEv"
+        ),
+        ("abi-mismatch", "torchaudio", "cache-dir packages"),
+    ),
     "a C++ library that the distribution has not": (
         (
             "Python version: 3.10.2 | packaged by conda-forge | (main, Feb  1 2022, 19:28:35) [GCC 9.4.0]\n"
