@@ -55,7 +55,6 @@ def verdict(rows: Sequence[Format], build: str, target: str) -> Verdict:
     """
     if any(runs(row, target) for row in rows):
         return FITS
-    rows = [row for row in rows if row.first_cc or not row.gfx]  # the rest is of AMD's kernels alone
     if sm(target) is None or not rows or not all(row.first_cc for row in rows):
         return Unknown(f"whether {build} has such kernels for {target} is not known", tuple(rows))
     row = min(rows, key=lambda one: versions.release(f"{one.first_cc}.1"))

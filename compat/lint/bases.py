@@ -6,7 +6,7 @@ A tag that no table covers is "not known", never "does not exist".
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
@@ -27,16 +27,6 @@ _TORCH_TAG: Final = re.compile(r"(?P<torch>[\d.]+)-cuda(?P<cuda>[\d.]+)-cudnn(?P
 _NAMED_CUDA: Final = re.compile(r"(?<![a-z])cu(?:da)?[-_]?(?:(\d{1,2}\.\d{1,2}(?:\.\d)?)|(\d{1,2})(\d))(?!\d)")
 _PYTHON_TAG: Final = re.compile(r"(?:[\d]-)?(?P<python>3\.\d{1,2})\b")
 _DISTRIBUTIONS: Final = ("ubuntu", "debian", "rockylinux", "almalinux", "fedora", "centos", "alpine", "amazonlinux")
-_CODENAMES: Final = {
-    "bookworm": "12",
-    "bullseye": "11",
-    "trixie": "13",
-    "buster": "10",
-    "bionic": "18.04",
-    "focal": "20.04",
-    "jammy": "22.04",
-    "noble": "24.04",
-}
 _BOARD: Final = re.compile(r"(^|/)(l4t|jetson)|(^|/)dustynv/")
 _BOARD_TAG: Final = re.compile(r"(^|-)(l4t-r\d|jetson|jetpack)")
 # Repositories whose moving tags hold the newest release of a framework.
@@ -105,8 +95,9 @@ def read(reference: str, matrix: Matrix) -> Base:
     row = _rows(matrix).get(f"{home(repository)}:{tag or ('' if digest else 'latest')}")
     if row is None:
         row = _of_the_month(repository, tag, matrix)
-    base = Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row)
-    return _described(base)
+    base = _described(Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row))
+    named = map(matrix.system, tag.split("-") if base.kind in {"python", "plain"} and not base.os else ())
+    return replace(base, os=next((row.os for row in named if row), "")) if not base.os else base
 
 
 def of_modules(modules: tuple[str, ...]) -> Base | None:
@@ -126,8 +117,6 @@ def _of_the_month(repository: str, tag: str, matrix: Matrix) -> Image | None:
 
     Source: NVIDIA's Deep Learning Frameworks Support Matrix, which has one column for all containers of a release.
     """
-    from dataclasses import replace
-
     month = re.match(r"\d\d\.\d\d(?=-)", tag)
     if month is None or not re.fullmatch(
         r"nvcr\.io/nvidia/(?:tensorflow|jax|paddlepaddle|tensorrt|tritonserver|mxnet)", repository
@@ -162,8 +151,6 @@ def _described(base: Base) -> Base:
     What the tag says outranks the row, but for the system: a row stands for several tags, and its fields for what they
     share.
     """
-    from dataclasses import replace
-
     known = replace(base, **_from_tag(base))
     row = base.row
     if row is None:
@@ -257,16 +244,14 @@ def _jetson(repository: str, tag: str) -> dict[str, Any]:
 
 
 def _python(repository: str, tag: str) -> dict[str, Any]:
-    """Official images of Python and PyPy; a tag names the minor, the distribution's code name, or neither."""
+    """Official images of Python and PyPy; a tag names the minor, or not; a code name is a system's alias."""
     if repository.rpartition("/")[2] not in {"python", "pypy"}:
         return {}
     found = _PYTHON_TAG.search(tag)
-    code = next((word for word in tag.split("-") if word in _CODENAMES), "")
     return {
         "kind": "python",
         "python": found["python"] if found else "unknown",
         "musl": "alpine" in tag,
-        "os": f"debian{_CODENAMES[code]}" if code else "",
     }
 
 
@@ -275,9 +260,8 @@ def _distribution(repository: str, tag: str) -> dict[str, Any]:
     name = repository.rpartition("/")[2]
     if name not in _DISTRIBUTIONS:
         return {}
-    version = re.match(r"[\d.]+", tag)
-    number = version.group() if version else _CODENAMES.get(tag.partition("-")[0], "")
-    return {"kind": "plain", "os": f"{name}{number}" if number else "", "musl": name == "alpine"}
+    number = re.match(r"[\d.]+", tag)
+    return {"kind": "plain", "os": f"{name}{number.group()}" if number else "", "musl": name == "alpine"}
 
 
 def _nvidia(repository: str, tag: str) -> dict[str, Any]:
@@ -341,7 +325,7 @@ def _is_passed_over(os: str, rows: list[Image], matrix: Matrix) -> bool:
     name = os.rstrip("0123456789.")
     known = [row for row in matrix.select("images", repository="nvidia/cuda") if row.how == "documented"]
     listed, every = ({row.os for row in some if row.os.rstrip("0123456789.") == name} for some in (rows, known))
-    if not listed or os != long_os(os) or os in {*listed, *(row.tag.rpartition("-")[2] for row in rows)}:
+    if not listed or re.fullmatch(r"ubuntu\d+", os) or os in {*listed, *(row.tag.rpartition("-")[2] for row in rows)}:
         return False
     asked, newest, last = (
         max(versions.release(one.removeprefix(name)) for one in some) for some in ({os}, listed, every)
@@ -353,7 +337,7 @@ def python_of(base: Base, matrix: Matrix) -> str:
     """Minor version of the Python that ``apt-get install python3`` or the image itself gives; empty if not known."""
     if base.python and base.python != "unknown":
         return base.python
-    row = matrix.system(long_os(base.os)) if base.os and not base.python else None
+    row = matrix.system(base.os) if base.os and not base.python else None
     return row.python if row else ""
 
 
@@ -376,14 +360,8 @@ def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
 
 def glibc_of(base: Base, matrix: Matrix) -> str:
     """C library of a base's system, as far as known; empty for musl."""
-    row = matrix.system(long_os(base.os)) if base.os and not base.musl else None
+    row = matrix.system(base.os) if base.os and not base.musl else None
     return row.glibc if row else ""
-
-
-def long_os(os: str) -> str:
-    """``ubuntu2004`` and ``ubuntu20.04`` are one system."""
-    found = re.fullmatch(r"ubuntu(\d\d)(\d\d)", os)
-    return f"ubuntu{found[1]}.{found[2]}" if found else os
 
 
 def cuda_minor(base: Base) -> str:

@@ -9,7 +9,6 @@ import compat.joints.toolkit as joint
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
-from compat.lint.systems import OLDEST
 from compat.sources.values import PROJECT
 from compat.targets import sm
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Severity
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
+    from compat.matrix import Matrix
     from compat.sources.values import Command
     from compat.targets import Sm
 
@@ -46,17 +46,6 @@ _BUILDS: Final = re.compile(
 _FORCES: Final = re.compile(r"(?:FORCE_CUDA|DS_BUILD_(?!AIO|CPU)\w+)=1")
 # What CMAKE_ARGS of llama.cpp say for CUDA, by its names over time.
 _CUDA_ASKED: Final = re.compile(r"-D(?:LLAMA|GGML)_(?:CUBLAS|CUDA)=(?:on|1|true|yes)\b", re.IGNORECASE)
-# PyTorch's own names for TORCH_CUDA_ARCH_LIST (torch.utils.cpp_extension), each with its highest capability.
-_NAMES: Final = {
-    "kepler": "3.7",
-    "maxwell": "5.2",
-    "pascal": "6.1",
-    "volta": "7.0",
-    "turing": "7.5",
-    "ampere": "8.6",
-    "ada": "8.9",
-    "hopper": "9.0",
-}
 
 
 def toolkit(scene: Scene) -> Iterator[Finding]:
@@ -128,7 +117,7 @@ def isolated(scene: Scene) -> Iterator[Finding]:
     """
     listed = scene.ask.kind in {"requirements", "pyproject", "conda"}
     renewed = conda = any(one.name == "pip" and not one.spec for one in scene.conda)
-    if scene.python and versions.release(scene.python) < (3, OLDEST):
+    if scene.python and not versions.at_least(scene.python, scene.matrix.turn("pip-isolates").version):
         return  # whose newest pip is an older one
     for step in scene.stage.installs:
         renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)
@@ -183,7 +172,7 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
     value, line = scene.stage.env.get("TORCH_CUDA_ARCH_LIST", ""), scene.stage.env_lines.get("TORCH_CUDA_ARCH_LIST", 0)
     nvcc = _nvcc(scene) or (scene.base.cuda if scene.base else "")
     release = scene.matrix.cuda(nvcc) if nvcc and versions.is_release(nvcc) else None
-    listed = [found for word in re.split(r"[;, ]+", value) if (found := _listed(word))]
+    listed = [found for word in re.split(r"[;, ]+", value) if (found := _listed(word, scene.matrix))]
     if not listed or not line or release is None:
         return
     known = [found for target in release.targets if (found := sm(target)) and not found.suffix]
@@ -203,10 +192,12 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
         yield finding("extension-arch-missing", scene, line, detail, severity="warning", fix=fix, sources=cited)
 
 
-def _listed(word: str) -> Sm | None:
-    """A word of the list as a target: a number with or without +PTX, or one of PyTorch's names."""
+def _listed(word: str, matrix: Matrix) -> Sm | None:
+    """A word of the list as a target: a number with or without +PTX, or an architecture, whose last one counts."""
     plain = word.partition("+")[0]
-    return sm(_NAMES.get(plain.lower(), plain)) if plain else None
+    named = [row for row in matrix.table("capabilities") if row.architecture.lower() == plain.lower()]
+    desktop = [found for row in named if not row.integrated and (found := sm(row.cc))]
+    return max(desktop) if desktop else sm(plain) if plain else None
 
 
 RULES: Final = (toolkit, compiler_missing, isolated, arch_list)

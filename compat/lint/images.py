@@ -30,7 +30,7 @@ _BRINGS_NAMES: Final = re.compile(
 # A package manager at work: the names of what it installs are read elsewhere, and run nothing.
 _INSTALLING: Final = re.compile(r"(?:apt|apt-get|aptitude) (?:\S+ )*?install\b")
 # Commands that may add an archive with other Pythons, in whatever way.
-_ARCHIVES: Final = re.compile(
+ARCHIVES: Final = re.compile(
     r"add-apt-repository|apt-add-repository|deadsnakes|sources\.list|\.sources\b|\bdpkg\b|\.deb\b|\.sh\b|extrepo|"
     r"(?:^|/)(?:ba|da|z)?sh\b|\bsource\b|ansible|\bmake\b",
     re.IGNORECASE,
@@ -83,7 +83,7 @@ def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
     """Day on which a base's system left support; empty if it did not ``ago`` days ago, or the system is not known."""
     from datetime import datetime, timedelta, timezone
 
-    row = matrix.system(bases.long_os(os)) if os else None
+    row = matrix.system(os) if os else None
     today = (datetime.now(tz=timezone.utc).date() - timedelta(days=ago)).isoformat()
     return row.eol if row and row.eol and row.eol < today else ""
 
@@ -135,8 +135,8 @@ def python_missing(scene: Scene) -> Iterator[Finding]:
 def python_not_packaged(scene: Scene) -> Iterator[Finding]:
     """base-python-missing: a Python that the base's distribution does not package, from no other archive."""
     base = scene.base
-    row = scene.matrix.system(bases.long_os(base.os)) if base and base.os else None
-    others = any(_ARCHIVES.search(command.text) for command in scene.commands)
+    row = scene.matrix.system(base.os) if base and base.os else None
+    others = any(ARCHIVES.search(command.text) for command in scene.commands)
     if base is None or row is None or others or any(part.copies for part in scene.chain):
         return
     for step in scene.stage.installs:

@@ -244,7 +244,8 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
 
 def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Finding:
     """A base that has the library, in a release that the build was not made for."""
-    level: Severity = "error" if certain and not _carrier(item, scene) else "warning"
+    open_ = not (item.python or item.request.spec)  # which release an unknown Python gets is not known
+    level: Severity = "error" if certain and not open_ and not _carrier(item, scene) else "warning"
     rows = (item.build,) if item.build and item.build.source else ()
     return of_base("base-runtime-mismatch", scene, item.request.line, detail, severity=level, rows=rows)
 

@@ -274,12 +274,10 @@ def _by_extras(chosen: Outcome, named: list[Build], asked: frozenset[str], place
     own_page = any(place.url and place.has(row) for row in named for place in places)
     if meant and not own_page and not any(place.has(row) for row in meant for place in places):
         return Outcome("none", meant[-1], why="extra")
-    complete = [versions.parsed(row.version) for row in named if _has_gpu_extra(row) and not row.index]
+    complete = [
+        versions.parsed(row.version) for row in named if any(map(_GPU_EXTRA.match, row.extras)) and not row.index
+    ]
     return chosen if complete and versions.parsed(build.version) >= min(complete) else Outcome("unknown", why="extra")
-
-
-def _has_gpu_extra(build: Build) -> bool:
-    return any(_GPU_EXTRA.match(extra) for extra in build.extras)
 
 
 def _may_be_older(request: Request, chosen: Outcome, known: list[Build], place: Place) -> bool:
@@ -287,7 +285,7 @@ def _may_be_older(request: Request, chosen: Outcome, known: list[Build], place: 
     if chosen.why != "python" or request.exact or not place.python:
         return False
     pythons = {python for build in known for python in build.python}
-    return bool(pythons) and _number(place.python) < min(map(_number, pythons))
+    return bool(pythons) and number(place.python) < min(map(number, pythons))
 
 
 def _settled(matrix: Matrix) -> frozenset[str]:
@@ -311,8 +309,8 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
         return Outcome("unknown" if _reaches_below(request.spec, min(releases)) else "none", why="version")
     if wanted < min(releases) and place.python and request.name != "jax":  # whose source installs anywhere
         first = [build for build in known if versions.parsed(build.version) == min(releases)]
-        newest = max(_number(python) for build in first for python in build.python)
-        return Outcome("none", why="python") if _number(place.python) > newest else Outcome("unknown", why="version")
+        newest = max(number(python) for build in first for python in build.python)
+        return Outcome("none", why="python") if number(place.python) > newest else Outcome("unknown", why="version")
     variant = bool(wanted.local) or wanted.is_postrelease  # Paddle's variants are post releases
     elsewhere = variant and any(build.full_version == request.exact for build in known)
     if not elsewhere and (wanted.is_prerelease or wanted.is_postrelease or wanted < min(releases)):
@@ -351,7 +349,8 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
         fitting = left
     if first_index_wins(step):
         indexes = [found for _, found in fitting if found.url not in step.find_links]
-        first = min(indexes, key=lambda found: not _is_extra(found, step), default=None)
+        extra = (*step.extra_indexes, *(found.url for found in indexes if found.url.startswith("--torch-backend")))
+        first = min(indexes, key=lambda found: found.url not in extra, default=None)
         fitting = [pair for pair in fitting if pair[1] is first or pair[1].url in step.find_links]
     build, origin_ = max(fitting, key=_rank)
     return Outcome("none", build, origin_, "fails") if build.fails else Outcome("build", build, origin_)
@@ -360,20 +359,17 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
 def _rank(pair: tuple[Build, Origin]) -> tuple[Version, int, tuple[int, ...]]:
     """By which an installer compares: the version with its local tag; then the fuller variant and the newer Python."""
     build = pair[0]
-    return versions.parsed(build.full_version), len(build.extras), max(map(_number, build.python), default=())
+    return versions.parsed(build.full_version), len(build.extras), max(map(number, build.python), default=())
 
 
-def _number(text: str) -> tuple[int, ...]:
+def number(text: str) -> tuple[int, ...]:
+    """The numbers of a text as they compare."""
     return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
 def first_index_wins(step: Install) -> bool:
     """Whether the installer takes the first index that has a name (uv), rather than the best version of all (pip)."""
     return step.manager == "uv" and not any(option.startswith("--index-strategy=unsafe") for option in step.options)
-
-
-def _is_extra(place: Origin, step: Install) -> bool:
-    return place.url in step.extra_indexes or place.url.startswith("--torch-backend")
 
 
 def _admitted(spec: str, builds: Sequence[Build], *, pre: bool) -> list[Build]:

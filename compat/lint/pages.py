@@ -63,6 +63,19 @@ class BaseAptKeyRotated(FileRule):
     """
 
 
+class SourceGone(FileRule):
+    """What a step asks for is no longer served.
+
+    Addresses of hosts that were switched off, and packages of apt that the base's system does not have.
+
+    Why: The step stops.
+    Fix: Take what came in its place.
+    Sources:
+        - https://packages.debian.org/
+        - https://github.blog/2021-09-01-improving-git-protocol-security-github/
+    """
+
+
 class BaseRuntimeMismatch(FileRule):
     """The framework takes CUDA, cuDNN or ROCm from the base, and the base has another one.
 
@@ -336,8 +349,7 @@ class WishUnsatisfiable(FileRule):
 
 RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, PythonExternallyManaged,
-    DoubleCuda,
-    DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist, NightlyUnpinned,
-    RequirementUnreadable, InstructionUnknown, PinMissing, GpuQueryAtBuild, DevicesHardcoded, AptKeyDeprecated,
-    ContainerRuntimeInImage, RootUser, RequiredMissing, WishUnsatisfiable,
+    DoubleCuda, DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist,
+    NightlyUnpinned, SourceGone, RequirementUnreadable, InstructionUnknown, PinMissing, GpuQueryAtBuild,
+    DevicesHardcoded, AptKeyDeprecated, ContainerRuntimeInImage, RootUser, RequiredMissing, WishUnsatisfiable,
 )  # fmt: skip

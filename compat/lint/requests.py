@@ -31,7 +31,9 @@ def unmet(scene: Scene) -> Iterator[Finding]:
         pythons = {item.python} if item.python else scene.pythons
         old = tag is not None and tag[1] == "2" and bool(item.python)  # a system may have a second pip, of Python 2
         if tag and pythons and not old and f"{tag[1]}.{tag[2]}" not in pythons:
-            yield _wrong_tag(item, f"{tag[1]}.{tag[2]}", sorted(pythons), scene)
+            wheel, here = item.request.url.rpartition("/")[2], " or ".join(sorted(pythons))
+            detail = f"{wheel} is for Python {tag[1]}.{tag[2]}, and here is {here}."
+            yield of_request("python-unsupported", item, scene, detail)
         elif not item.python and pythons and _out_of_reach(item, pythons, scene):
             yield _no_python(item, scene)
         if item.outcome.status == "none":
@@ -123,13 +125,6 @@ def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
     return bool(rows) and all(row.python and not {*row.python} & {*pythons} for row in rows)
 
 
-def _wrong_tag(item: Taken, built_for: str, pythons: list[str], scene: Scene) -> Finding:
-    """A wheel named by address whose tag is for another Python."""
-    wheel = item.request.url.rpartition("/")[2]
-    detail = f"{wheel} is for Python {built_for}, and here is {' or '.join(pythons)}."
-    return of_request("python-unsupported", item, scene, detail)
-
-
 def _not_installable(item: Taken, scene: Scene) -> Finding:
     """A release that is listed and cannot be installed, or whose wheels need a newer C library than the base's."""
     build, base = item.outcome.build, scene.base
@@ -207,7 +202,7 @@ def _no_python(item: Taken, scene: Scene) -> Finding:
     ]
     builds = [b for b in builds if b.full_version == exact] or builds
     builds = [b for b in builds if {*item.request.extras} & {*b.extras, *b.also}] or builds
-    pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
+    pythons = sorted({p for b in builds for p in b.python}, key=origins.number)
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
     return finding(
@@ -229,7 +224,8 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
         loose = not _LOCAL_CUDA.search(item.request.spec)
         if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
             continue
-        meant = _runtimes(item, extra, scene)  # none where the extra places are not about this package at all
+        # none where the extra places are not about this package at all
+        meant = {row.runtime for row in scene.rows(item.request.name) if any(place.has(row) for place in extra)}
         if item.outcome.origin in extra or not meant or item.build.runtime in meant:
             continue
         variants = ", ".join(place.variant for place in extra)
@@ -242,7 +238,8 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
             f"{item.request.text} resolves to the default index's {item.build.full_version} ({item.build.runtime}), "
             f"not to a {variants} build" + (": that index has none that fits." if never else ".")
         )
-        level: Severity = "error" if vendor or (never and item.request.spec) else "warning"
+        apart = item.build.runtime.partition(".")[0] not in {one.partition(".")[0] for one in meant}  # another driver
+        level: Severity = "error" if vendor or (never and apart and item.request.spec) else "warning"
         fix = f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}."
         if never and (row := _nearest_variant(item, extra[0], scene)):
             fix = f"Name {scene.matrix.index_url(row)} in its place: it has {item.request.name} {row.version}."
@@ -257,12 +254,12 @@ def _nearest_variant(item: Taken, place: origins.Origin, scene: Scene) -> Build 
     rows = [row for row in rows if row.variant.rstrip("0123456789.") == kind]
     rows = [row for row in rows if scene.platform in row.platforms and item.python in {"", *row.python}]
     newest = max((versions.parsed(row.version) for row in rows), default=None)
-    last = sorted((row for row in rows if versions.parsed(row.version) == newest), key=lambda row: _number(row.variant))
-    return next((row for row in last if _number(row.variant) > _number(place.variant)), last[-1] if last else None)
-
-
-def _number(variant: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", variant))
+    last = sorted(
+        (row for row in rows if versions.parsed(row.version) == newest), key=lambda row: origins.number(row.variant)
+    )
+    return next(
+        (row for row in last if origins.number(row.variant) > origins.number(place.variant)), last[-1] if last else None
+    )
 
 
 def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
@@ -273,12 +270,6 @@ def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     if not leaders or not known or item.build is None or max(known) >= versions.parsed(item.build.version):
         return False
     return any(place.has(row) and row.version == leaders[-1].version for row in leaders)
-
-
-def _runtimes(item: Taken, extra: list[origins.Origin], scene: Scene) -> set[str]:
-    """Runtimes that the extra places stand for: a default build of the same runtime is what was meant."""
-    builds = scene.rows(item.request.name)
-    return {build.runtime for build in builds if any(place.has(build) for place in extra)}
 
 
 def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 from compat import versions
-from compat.lint.finding import of_base
+from compat.lint.finding import finding, of_base
+from compat.lint.images import ARCHIVES
 from compat.lint.scene import brings_pythons
 from compat.sources import installers
 
@@ -20,12 +21,8 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.sources.values import Command
 
-# NVIDIA changed the key of its apt repositories on this day (developer.nvidia.com, "Updating the CUDA Linux GPG
-# Repository Key"); images of before carry the old one.
-_NEW_KEY: Final = "2022-04-27"
-# The oldest Python that get-pip.py of today runs on, 3.9 (pip 25.1, change log: "Drop support for Python 3.8").
-OLDEST: Final = 9
 _FORMER: Final = re.compile(r"(?:^|/)python3(?:\.(\d{1,2}))?$")
+_TWO: Final = re.compile(r"(?:.*/)?python(?:2(?:\.7)?)?(?:-dev)?")  # Python 2, its program and its packages
 _RENAMED: Final = re.compile(  # another Python under the system's name
     r"(?:ln (?:-\S+ )*|update-alternatives --install \S*/python3 python3 )\S*/python3\.(\d{1,2})(?: \S*/python3| \d+)"
 )
@@ -49,10 +46,10 @@ def key_rotated(scene: Scene) -> Iterator[Finding]:
     if base is None or command is None or not _has_nvidia_list(base):
         return
     name, version = next(iter(base.installed.items()))
-    day = _published(name, version, scene.matrix)
-    if day and day < _NEW_KEY:
+    day, new_key = _published(name, version, scene.matrix), scene.matrix.turn("cuda-apt-key").version
+    if day and day < new_key:
         stops = f"`{command.text[:40]}` stops with NO_PUBKEY A4B469963BF863CC"
-        detail = f"{base.reference} is from before NVIDIA's new apt key ({_NEW_KEY}): {stops}."
+        detail = f"{base.reference} is from before NVIDIA's new apt key ({new_key}): {stops}."
         fix = "Before it: RUN rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list"
         yield of_base("base-apt-key-rotated", scene, command.line, detail, confidence="likely", fix=fix)
 
@@ -92,7 +89,7 @@ def _first_update(scene: Scene) -> Command | None:
 def mirrors_moved(scene: Scene) -> Iterator[Finding]:
     """base-tag-eol: a system whose packages left its mirrors, where a step installs some."""
     base = scene.base
-    row = scene.matrix.system(bases.long_os(base.os)) if base and base.os else None
+    row = scene.matrix.system(base.os) if base and base.os else None
     if base is None or row is None or not row.moved:
         return
     for command in scene.commands:
@@ -106,9 +103,32 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
             return
 
 
+def departed(scene: Scene) -> Iterator[Finding]:
+    """source-gone: an address that its host has switched off, packages that left the system of the base."""
+    off, base = scene.matrix.turn("git-protocol"), scene.base
+    row = scene.matrix.system(base.os) if base and base.os else None
+    own = row is not None and not any(ARCHIVES.search(command.text) for command in scene.commands)
+    gone = dict(name.partition("=")[::2] for name in row.gone) if row and own else {}
+    asked = [(one.request.url, one.request.line) for one in scene.own if not (one.request.marker or one.step.branch)]
+    for command in scene.stage.commands:
+        if command.build and not command.guarded and not command.branch:
+            listed = {*command.words} & {*gone} if row and _LISTS.match(command.text) else ()
+            for name in sorted(listed):
+                fix = f"Take {gone[name]}." if gone[name] else "Leave it out, or take a base whose system has it."
+                detail = f"{row.os} has no package {name} any more, and no other archive is added."
+                yield of_base("source-gone", scene, command.line, detail, fix=fix, rows=(row,))
+            asked += [(word, command.line) for word in command.words]
+    for address, line in asked:
+        if off.name in address:
+            detail = f"`{address[:80]}`: {off.name} answers no longer, since {off.version}."
+            yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.", severity="error")
+
+
 def installer_too_new(scene: Scene) -> Iterator[Finding]:
     """python-unsupported: pip's own installer as it is today, run by a Python that it has left behind."""
     before, linked, other = "", any(request.name == "python-is-python3" for request in scene.apt), ""
+    oldest, base = scene.matrix.turn("pip-python").version, scene.base
+    two = base is not None and not (base.python or scene.conda) and any(_TWO.fullmatch(one.name) for one in scene.apt)
     for command in scene.stage.commands:
         linked = linked or _LINKED.fullmatch(command.text) is not None
         other = renamed[1] if (renamed := _RENAMED.fullmatch(command.text)) else other
@@ -116,11 +136,12 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
         named = _FORMER.search(command.words[0])
         bare = named is not None or (linked and command.words[0] == "python")
         minor = (named and named[1]) or ((other or _own_minor(scene)) if bare else "")
+        python = f"3.{minor}" if minor else "2.7" if two and not linked and _TWO.fullmatch(command.words[0]) else ""
         stops = command.build and not command.guarded and not command.branch
-        old = bool(minor) and int(minor) < OLDEST and "get-pip.py" in piped + command.text
+        old = python and not versions.at_least(python, oldest) and "get-pip.py" in piped + command.text
         if old and stops and not _of_old_python(scene):
-            detail = f"get-pip.py of today needs Python 3.{OLDEST}, and Python 3.{minor} runs it: the step stops."
-            fix = f"Take https://bootstrap.pypa.io/pip/3.{minor}/get-pip.py."
+            detail = f"get-pip.py of today needs Python {oldest}, and Python {python} runs it: the step stops."
+            fix = f"Take https://bootstrap.pypa.io/pip/{python}/get-pip.py."
             yield of_base("python-unsupported", scene, command.line, detail, confidence="likely", fix=fix)
 
 
@@ -145,7 +166,7 @@ def managed(scene: Scene) -> Iterator[Finding]:
     ``--root`` install elsewhere).
     """
     base = scene.base
-    row = scene.matrix.system(bases.long_os(base.os)) if base and base.os and not base.python else None
+    row = scene.matrix.system(base.os) if base and base.os and not base.python else None
     steps = (one.text for one in scene.commands if not _LISTS.match(one.text))
     texts = (*steps, *scene.stage.env.values(), *scene.stage.env)
     if base is None or row is None or not row.managed or scene.conda or any(part.copies for part in scene.chain):
@@ -164,4 +185,4 @@ def managed(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (key_rotated, mirrors_moved, installer_too_new, managed)
+RULES: Final = (key_rotated, mirrors_moved, departed, installer_too_new, managed)

@@ -126,7 +126,7 @@ class Walk:
             python = ""
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
         demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
-        pinned = frozenset(request.name for request in requests if request.exact)
+        pinned = {request.name: request for request in requests if _has_end(request.spec)}
         items = [self._take(request, step, python, demands, pinned) for request in requests]
         items = [self._gone_back(item, items) for item in items]
         items = items if mine else [replace(item, mine=False) for item in items]
@@ -142,7 +142,7 @@ class Walk:
             self._compile(item)
 
     def _take(
-        self, request: Request, step: Install, python: str, demands: dict[str, list[str]], pinned: frozenset[str]
+        self, request: Request, step: Install, python: str, demands: dict[str, list[str]], pinned: dict[str, Request]
     ) -> Taken:
         """A request with the build that it takes; one that is met already takes none."""
         place = origins.Place(step.python or python, self.platform, self.glibc)
@@ -151,7 +151,7 @@ class Walk:
         if there is not None and not self.at_once and _satisfied(request, step, there):
             found = origins.Outcome("unknown", why="kept")
         elif spec == request.spec and self._led(request, pinned):
-            found = origins.Outcome("unknown", why="led")
+            found = origins.Outcome("unknown", why="beside" if request.spec else "led")
         else:
             found = self._outcome(replace(request, spec=spec), step, place)
         return Taken(request, step, found, origins.origins(step, self.matrix, request.name), place.python, spec)
@@ -205,10 +205,11 @@ class Walk:
                     found.setdefault(name, {}).update((spec, None) for spec in specs if spec.startswith("=="))
         return {name: list(specs) for name, specs in found.items()}
 
-    def _led(self, request: Request, pinned: frozenset[str]) -> bool:
-        """Whether a companion without a version stands beside its framework with one, which decides what it gets."""
+    def _led(self, request: Request, pinned: dict[str, Request]) -> bool:
+        """Whether a companion stands beside its framework, of which not the newest is asked for: that decides."""
         package = self.matrix.package(request.name)
-        return package is not None and not request.spec and package.follows in pinned
+        lead = pinned.get(package.follows) if package and not (request.exact or request.url) else None
+        return lead is not None and not none_fits(request, lead, self.matrix, self.worlds)
 
     def _there(self, name: str, step: Install) -> Taken | None:
         """What is there of a package, in the environment that a step works in."""
@@ -253,6 +254,11 @@ class Walk:
         framework = self._there(package.follows, item.step)
         if framework is not None:
             self.built.append((item, framework))
+
+
+def _has_end(spec: str) -> bool:
+    """Whether a specifier excludes the newest releases."""
+    return any(item.operator not in {">", ">=", "!="} for item in versions.specifier(spec) or ())
 
 
 def _bounded(request: Request, demands: list[str]) -> str:

@@ -96,8 +96,9 @@ def request(text: str, line: int = 0) -> Request | None:
         url = re.sub(r"^[\w.\[\],-]+\s*@\s*", "", address.strip())
         return Request(name=name, spec=f"=={version}", url=url, marker=marker.strip(), line=line)
     found = _REQUIREMENT.fullmatch(text)
-    if found is None:  # a path begins with a sign that no name begins with
-        return None
+    if found is None:  # an address may name what it holds
+        named = re.search(r"^\w+\+.*#(?:.*&)?egg=([\w.-]+)", text)
+        return Request(name=normalise(named[1]), url=text, line=line) if named else None
     extras = tuple(item.strip() for item in (found["extras"] or "").split(",") if item.strip())
     spec = (found["spec"] or "").strip().strip("()").replace(" ", "")
     return Request(
@@ -216,5 +217,5 @@ def _option(word: str, rest: list[str], gathered: _Gathered, line: int) -> None:
         gathered.python += [found.group()] if found else []
     elif kind == "kept":
         gathered.options.append(f"{name}={value}")
-    elif kind == "editable" and (named := re.search(r"#egg=([\w.-]+)", value)):
-        gathered.requests.append(Request(name=normalise(named[1]), url=value, line=line))
+    elif kind == "editable" and (found := request(value, line)):
+        gathered.requests += [found] if found.url else []

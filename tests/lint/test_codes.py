@@ -23,6 +23,8 @@ BAD = [
     ("python-externally-managed", "FROM debian:12\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.6.0\n"),
     ("base-python-missing", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN pip install torch==2.0.1\n"),
     ("base-python-missing", "FROM ubuntu:22.04\nRUN python3 -c 'print(1)'\n"),
+    ("source-gone", "FROM ubuntu:24.04\nRUN apt-get install -y libgl1-mesa-glx libjasper-dev\n"),
+    ("source-gone", "FROM python:3.11\nRUN git clone git://github.com/NVIDIA/apex\n"),
     ("musl-libc", "FROM python:3.11-alpine\nRUN pip install tensorflow==2.15.0\n"),
     ("base-tag-eol", "FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n"),
     ("base-tag-gone", "FROM nvidia/cuda:10.2-cudnn7-devel-ubuntu18.04\n"),

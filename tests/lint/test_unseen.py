@@ -68,8 +68,35 @@ PAIRS = {
         "python-unsupported", True,
         OLD_PYTHON.replace("20.04", "22.04") + f"RUN ln -sf /usr/bin/python3.8 /usr/bin/python3 && {FETCHED} && python3 get-pip.py\n",
         [
-            OLD_PYTHON + f"RUN ln -sf /usr/bin/python3.9 /usr/bin/python3 && {FETCHED} && python3 get-pip.py\n",
-            OLD_PYTHON + f"RUN update-alternatives --install /usr/bin/python3 python3 /usr/bin/python3.9 1 && {FETCHED} && python3 get-pip.py\n",
+            OLD_PYTHON + f"RUN ln -sf /usr/bin/python3.10 /usr/bin/python3 && {FETCHED} && python3 get-pip.py\n",
+            OLD_PYTHON + f"RUN update-alternatives --install /usr/bin/python3 python3 /usr/bin/python3.10 1 && {FETCHED} && python3 get-pip.py\n",
+        ],
+    ),
+    "the same, run by Python 2": (
+        "python-unsupported", True,
+        f"FROM ubuntu:18.04\nRUN apt-get install -y curl python-dev && {FETCHED} && python get-pip.py\n",
+        [
+            f"FROM ubuntu:18.04\nRUN apt-get install -y curl && {FETCHED} && python get-pip.py\n",
+            f"FROM python:3.10\nRUN apt-get install -y python-dev; {FETCHED} && python get-pip.py\n",
+        ],
+    ),
+    "a package that left the system of the base": (
+        "source-gone", True, "FROM python:3.11-slim-trixie\nRUN apt-get update && apt-get install -y libgl1-mesa-glx\n",
+        [
+            "FROM python:3.11-slim-bookworm\nRUN apt-get update && apt-get install -y libgl1-mesa-glx\n",
+            "FROM python:3.11-slim-trixie\nRUN apt-get install -y libgl1-mesa-glx || apt-get install -y libgl1\n",
+            "FROM ubuntu:noble\nRUN add-apt-repository -y ppa:x/y && apt-get install -y python3-distutils\n",
+        ],
+    ),
+    "the same, of Ubuntu by its code name": (
+        "source-gone", True, "FROM ubuntu:noble\nRUN apt-get install -y python3-distutils\n",
+        ["FROM ubuntu:jammy\nRUN apt-get install -y python3-distutils\n"],
+    ),
+    "an address that GitHub has switched off": (
+        "source-gone", True, "FROM python:3.11\nRUN pip install git+git://github.com/NVIDIA/apex.git#egg=apex\n",
+        [
+            "FROM python:3.11\nRUN pip install git+https://github.com/NVIDIA/apex.git#egg=apex\n",
+            "FROM python:3.11\nRUN git clone git://github.com/NVIDIA/apex || true\n",
         ],
     ),
     "a line that continues one which has ended": (
@@ -435,6 +462,13 @@ def test_a_fault_is_told_and_the_forms_beside_it_pass(name):
 def test_a_stale_nightly_beside_the_default_index_is_only_a_warning():
     text = f"FROM python:3.10\nRUN pip install --pre torch --extra-index-url {NIGHTLY}/cu117\n"
     assert said(text)["version-does-not-exist"] is False
+
+
+@pytest.mark.parametrize("companion", ["torchvision>=0.18.0,<0.28.0", "torchvision", "torchvision!=0.19.0"])
+def test_a_companion_follows_the_range_of_its_framework(companion):
+    lines = f"--extra-index-url https://download.pytorch.org/whl/rocm6.0\ntorch>=2.4.0,<2.5.0\n{companion}\n"
+    found = lint(sources.read(lines, "requirements.txt"), MATRIX).findings
+    assert "extra-index-shadowed" not in {each.code for each in found}
 
 
 def test_a_stubs_folder_alone_is_only_a_warning():

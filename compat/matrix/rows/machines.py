@@ -107,11 +107,12 @@ class System(Row):
         python: minor version of its ``python3``; ``pythons`` those it packages.
         unfinished: those of ``pythons`` that it packages as a release candidate: nothing to plan an image on.
         manager: ``apt``, ``dnf``, ``zypper``, ``apk``, ``tdnf``, ``yum``.
-        aliases: other spellings, as os-release makes them (``rocky9``); a minor release that has no row of its own
+        aliases: other spellings, as os-release makes them (``rocky9``), and code names; a minor release without a row
             (``rhel9.4``) takes the row of its major.
         image: plain base image, ``ubuntu:22.04``.
         eol: end of standard support.
         moved: day from which its packages are no longer on the mirrors that its images name.
+        gone: packages that others of its maker have, or had, and it has not: a name, or ``name=`` what took its place.
         managed: whether its Python is marked as externally managed (PEP 668), which pip heeds.
     """
 
@@ -126,6 +127,7 @@ class System(Row):
     image: str = ""
     eol: str = ""
     moved: str = ""
+    gone: tuple[str, ...] = ()
     managed: bool = False
 
 
