@@ -112,8 +112,8 @@ def departed(scene: Scene) -> Iterator[Finding]:
     asked = [(one.request.url, one.request.line) for one in scene.own if not (one.request.marker or one.step.branch)]
     for command in scene.stage.commands:
         if command.build and not command.guarded and not command.branch:
-            listed = {*command.words} & {*gone} if row and _LISTS.match(command.text) else ()
-            for name in sorted(listed):
+            for name in sorted({*command.words} & {*gone}) if row and _LISTS.match(command.text) else ():
+                assert row is not None
                 fix = f"Take {gone[name]}." if gone[name] else "Leave it out, or take a base whose system has it."
                 detail = f"{row.os} has no package {name} any more, and no other archive is added."
                 yield of_base("source-gone", scene, command.line, detail, fix=fix, rows=(row,))

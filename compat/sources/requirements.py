@@ -217,5 +217,5 @@ def _option(word: str, rest: list[str], gathered: _Gathered, line: int) -> None:
         gathered.python += [found.group()] if found else []
     elif kind == "kept":
         gathered.options.append(f"{name}={value}")
-    elif kind == "editable" and (found := request(value, line)):
-        gathered.requests += [found] if found.url else []
+    elif kind == "editable" and (asked := request(value, line)):
+        gathered.requests += [asked] if asked.url else []
