@@ -9,7 +9,7 @@ import compat.fixes.boards as boards
 from compat import versions
 from compat.changes import Command, Install, Package, Variable
 from compat.findings import Fix
-from compat.fixes.extensions import newest
+from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
@@ -129,7 +129,8 @@ def _windows(subject: Subject) -> Fix | None:
             of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {_of_dll(found[2])}"
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
-        return None
+        package = subject.matrix.package("" if subject.missing else subject.compiled())
+        return rebuild(package.name, subject) if package and (package.follows == "torch" or package.wheels) else None
     return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
 
 

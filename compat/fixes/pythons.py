@@ -55,9 +55,10 @@ def python(subject: Subject) -> Fix | None:
 
 def _another_system(name: str, subject: Subject) -> Fix | None:
     """The last release that pip lists, where no Python of the usual systems ends there: the system has no later one."""
-    if subject.host.python or subject.host.platform or standing(subject.case.signals) != "newer":
+    listed = subject.said("listed")
+    if not listed or subject.host.python or subject.host.platform or standing(subject.case.signals) != "newer":
         return None
-    last = subject.said("listed")[0].rpartition(",")[2].strip()
+    last = listed[0].rpartition(",")[2].strip()
     rows = [row for row in subject.matrix.builds(name) if not row.index and is_version(row.version)]
     newest: dict[str, str] = {}
     for row in rows:

@@ -160,6 +160,13 @@ CAPTURED = {
         "ImportError: /v/lib/python3.8/site-packages/detectron2/_C.cpython-38-x86_64-linux-gnu.so: undefined symbol: _Zx",
         ("abi-mismatch", "git+https://github.com/facebookresearch/detectron2", "cache-dir detectron2"),
     ),
+    "a DLL of what is compiled against torch": (
+        (
+            "C:\\Users\\me\\Anaconda3\\lib\\site-packages\\torch_scatter\\utils\\ext.py in <module>()\n"
+            "ImportError: DLL load failed: The specified module could not be found."
+        ),
+        ("library-missing", "Reinstall torch-scatter", "ldconfig"),
+    ),
     "a module right in the folder of all packages": (
         (
             "PyTorch version: 1.4.0a0+013ca32\nimport torchaudio\n"
