@@ -115,7 +115,8 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     changes = plans.changes_of(found, subject) or _bare(name, found, subject)
     if not changes:
         return None
-    if "ptx-jit-failed" in subject.case.signals and any(gpu.kernels == "ptx" for gpu in found.gpus):
+    refused = subject.case.signals.get("ptx-jit-failed", "ptx-version-target")
+    if refused and any(gpu.kernels == "ptx" for gpu in found.gpus):
         return _own_image(name, subject)
     past = not subject.release(name) and any(last_cuda(gpu.target, subject) for gpu in subject.gpus)
     step = "an older release, " if past or plans.is_older(found, name, subject) else ""

@@ -283,6 +283,10 @@ CAPTURED = {
         "ImportError: libatb.so: cannot open shared object file: No such file or directory",
         ("library-missing", "nnal/atb/set_env.sh", "system package"),
     ),
+    "PTX that TensorFlow's own compiler cannot write for the GPU": (
+        "TensorFlow: 2.20.0\nLLVM ERROR: PTX version 8.5 does not support target 'sm_120'. Minimum is 8.7",
+        ("arch-too-new-for-build", "nvcr.io/nvidia/tensorflow", "TORCH_CUDA_ARCH_LIST"),
+    ),
     "a wheel's own Python": (
         "ERROR: tensorflow-2.3.1-cp36-cp36m-linux_aarch64.whl is not a supported wheel on this platform.",
         ("python-unsupported", "Python 3.6", "3.12"),
