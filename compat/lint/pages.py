@@ -214,7 +214,8 @@ class RequirementUnreadable(FileRule):
 class InstructionUnknown(FileRule):
     """A line of a Dockerfile is no instruction.
 
-    The first word of each instruction, against those that Docker's builder knows; what stands before the first FROM.
+    The first word of each instruction, against those that Docker's builder knows; what stands before the first FROM; a
+    COPY or ADD of one path.
     Templates and files with a frontend of their own are left alone.
 
     Why: The builder reads the whole file first, and stops at such a line before it runs any step.

@@ -122,10 +122,11 @@ def read(text: str, file: str) -> Ask:
     outer: dict[str, str] = {}
     drafts: list[_Draft] = []
     named: dict[str, int] = {}
-    unread: list[str] = []
     refused: list[tuple[int, str]] = []
     for item in instructions(text):
-        if item.keyword not in _KEYWORDS or not (drafts or item.keyword in {"ARG", "FROM"}):
+        if item.keyword in {"COPY", "ADD"} and re.fullmatch(r"(?:--\S+\s+)*[^\s\[]\S*", item.rest.strip()):
+            refused.append((item.line, f"`{item.keyword} {item.rest.strip()}` names no destination"))
+        elif item.keyword not in _KEYWORDS or not (drafts or item.keyword in {"ARG", "FROM"}):
             why = "stands before the first FROM" if item.keyword in _KEYWORDS else "is no instruction"
             refused.append((item.line, f"`{item.keyword}` {why}"))
         if item.keyword == "FROM":
@@ -133,12 +134,10 @@ def read(text: str, file: str) -> Ask:
             named[drafts[-1].name.lower()] = len(drafts) - 1
         elif not drafts:
             outer.update(pairs_of.read(item.rest, outer) if item.keyword == "ARG" else {})
-            if item.keyword != "ARG":
-                unread.append(f"line {item.line}: {item.keyword} before the first FROM")
         else:
             _apply(item, drafts[-1], outer)
     return Ask(
-        file=file, kind="dockerfile", stages=tuple(draft.stage() for draft in drafts), unread=tuple(unread),
+        file=file, kind="dockerfile", stages=tuple(draft.stage() for draft in drafts),
         refused=tuple(refused) if drafts and not _FOREIGN.search(text) else (),
     )  # fmt: skip
 

@@ -108,6 +108,13 @@ PAIRS = {
             "# syntax=example.org/frontend\nINCLUDE other\nFROM python:3.10\n",
         ],
     ),
+    "a COPY without a destination": (
+        "instruction-unknown", True, "FROM python:3.10\nCOPY ..\n",
+        [
+            'FROM python:3.10\nCOPY --chown=1:1 ["a","b"]\nCOPY . .\nADD ["a","b"]\n',
+            "FROM python:3.10\nCOPY <<E /b\nx\nE\n",
+        ],
+    ),
     "an instruction before the first FROM": (
         "instruction-unknown", True, "ENV A=1\nFROM python:3.10\n", ["ARG A=1\nFROM python:3.10\nENV A=1\n"],
     ),
