@@ -46,7 +46,7 @@ _SHARED = re.compile(
     r"numpy|protobuf|typing-extensions|ml-dtypes|scipy|setuptools|keras|tf-keras|(nvidia|cuda|tensorrt|tensorflow|jax|torch"
     r"|triton|libtpu|flashinfer|xformers|vllm|cupy|rocm)[a-z0-9-]*"
 )
-"""Requirements kept without an upper bound: frameworks, NVIDIA's packages and basics that several frameworks share."""
+"""Requirements kept even without a bound: frameworks, NVIDIA's packages and basics that several frameworks share."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -221,11 +221,13 @@ def _pin(held: list[str], library: str) -> str:
 def held_on(raw: str, platform: str) -> str:
     """A requirement as it holds on a platform, without the parts of its marker that this settles; empty if it does not.
 
-    Requirements of extras, and those that can decide nothing (no upper bound, no framework), are left out too.
+    Requirements of extras, and those that can decide nothing (no upper bound, and no floor of a package with rows, nor
+    a framework), are left out too.
     """
     requirement = Requirement(raw)
-    deciding = any(item.operator in _DECIDING for item in requirement.specifier)
-    if not deciding and not _SHARED.fullmatch(canonicalize_name(requirement.name)):
+    name = canonicalize_name(requirement.name)
+    deciding = any(item.operator in _DECIDING or name in matrix().packages for item in requirement.specifier)
+    if not deciding and not _SHARED.fullmatch(name):
         return ""
     rest: bool | str = True
     if requirement.marker is not None:
@@ -240,8 +242,10 @@ def _settle(node: Any, platform: str) -> bool | str:
         text = " ".join(part.serialize() for part in node)
         if re.search(r"\bpython_(full_)?version\b", text):
             return text
-        known = {**ENVIRONMENTS[platform], "platform_release": "", "implementation_name": "cpython", "extra": ""}
-        return Marker(text).evaluate({**known, "platform_python_implementation": "CPython"})
+        fixed = {"platform_release": "", "implementation_name": "cpython", "platform_python_implementation": "CPython"}
+        places = [ENVIRONMENTS[platform]] if platform in ENVIRONMENTS else ENVIRONMENTS.values()  # "any" is all
+        found = {Marker(text).evaluate({**place, **fixed, "extra": ""}) for place in places}
+        return found.pop() if len(found) == 1 else text
     wholes: list[str] = []
     for parts in _alternatives(node):
         settled = [_settle(part, platform) for part in parts]
