@@ -121,7 +121,7 @@ def without_cuda(subject: Subject) -> Fix | None:
     own = (subject.host.builds or {}).get("xformers")
     if own is None or not own.torch or own.torch != subject.packages.get("torch"):
         return None
-    if subject.is_apple:
+    if subject.host.platform == "darwin":
         return Fix("A Mac has no CUDA, which this code is for: run without xFormers.")
     text = f"This xFormers is for torch {own.torch}, as it is there: if that prints None, torch has no CUDA."
     return Fix(text, changes=(Command('python -c "import torch; print(torch.version.cuda)"'),))

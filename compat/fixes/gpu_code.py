@@ -51,7 +51,7 @@ def _coded(subject: Subject) -> Fix | None:
     listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
     if number and listed and number not in listed:
         return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
-    newer = not subject.gpus and not subject.is_apple and subject.finding.code == "arch-too-new-for-build"
+    newer = not subject.gpus and subject.host.platform != "darwin" and subject.finding.code == "arch-too-new-for-build"
     covered = _is_covered(targets, subject)
     built = None if newer or covered else gpu_build(subject)
     fix = None if covered else built or _newer_image(subject) or _for_newer(subject)

@@ -44,7 +44,7 @@ _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made fr
 def gpu_build(subject: Subject) -> Fix | None:
     """A build with code for the GPUs that are there, of the release installed where that has one."""
     name = subject.framework_name()
-    if subject.is_apple:
+    if subject.host.platform == "darwin":
         return _on_a_mac(name, subject)
     if own := _of_another(subject):
         return own
@@ -59,12 +59,11 @@ def gpu_build(subject: Subject) -> Fix | None:
 
 
 def _on_a_mac(name: str, subject: Subject) -> Fix | None:
-    """What there is in place of CUDA, which no build for a Mac has; no command where a Mac is only spoken of."""
+    """What there is in place of CUDA, which no build for a Mac has."""
     if subject.program == "bitsandbytes":
         return Fix("A Mac has no CUDA, which this bitsandbytes is for: run without it.")
     text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
-    there = subject.host.platform == "darwin"
-    return Fix(text, changes=(Install(packages=(Package(name=name),)),) * there) if name == "torch" else None
+    return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
 
 
 def _hidden(subject: Subject) -> str:
@@ -107,7 +106,7 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     """A build of a framework with GPU code, by the resolver; of a Jetson's by NVIDIA."""
     if not name or {"onnxruntime", "onnxruntime-gpu"} <= subject.packages.keys() or subject.by_amd:
         return None
-    if boards.is_one(subject) or (subject.said("board") and not subject.gpus and subject.host.arch != "x86_64"):
+    if boards.is_one(subject):
         return boards.framework(name, subject)
     found = plans.moved(name, subject)
     if found is None or found.runtime in {"cpu", "none"}:

@@ -61,17 +61,6 @@ class Subject:
         return nvidia or amd or known
 
     @property
-    def is_apple(self) -> bool:
-        """Whether the machine is a Mac, or may be: one is spoken of, and nothing states another system or a GPU."""
-        host = self.host
-        return host.platform == "darwin" or bool(self.said("apple") and not (host.platform or self.gpus or host.driver))
-
-    @property
-    def is_amd(self) -> bool:
-        """Whether the GPU may be AMD's: one is spoken of and none of NVIDIA, and nothing states a GPU or a driver."""
-        return bool(self.said("amd")) and not (self.said("nvidia") or self.gpus or self.host.driver)
-
-    @property
     def by_amd(self) -> bool:
         """Whether AMD's runtime has spoken, on a machine whose GPUs nobody names."""
         return not self.gpus and any(item.signal.program in {"hip", "hsa", "rocminfo"} for item in self.case.signals)

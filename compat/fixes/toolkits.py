@@ -153,11 +153,7 @@ def outdated(library: str, least: str, subject: Subject) -> Fix | None:
 
 
 def no_driver(subject: Subject) -> Fix | None:
-    """A driver whose module was not made for the running kernel: build it again for that. An AMD GPU needs none."""
-    if subject.is_amd and "found-no-driver" in subject.case.signals:
-        return Fix(
-            "Take the framework's build for ROCm, where the GPU is AMD's as the text says: this one is for CUDA."
-        )
+    """A driver whose module was not made for the running kernel: build it again for that."""
     outside = not subject.host.container and subject.host.platform in {None, "linux"}
     if "smi-failed" in subject.case.signals and outside:
         text = "Make the driver's kernel module again for the running kernel, whose headers it needs; then load it."

@@ -37,17 +37,6 @@ _SAID: Final = (
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
-    # Names of Apple's, AMD's and NVIDIA's own: they only keep a command for CUDA elsewhere from being told
-    (
-        "apple",
-        pattern(
-            r"(?i)(?<![a-z])(mac ?os|os ?x(?![a-z])|macbook|i?mac (?:pro|mini|studio|m[1-9])|m[1-9] (?:mac|pro|max))"
-        ),
-    ),
-    ("apple", pattern(r"(?i)(?<![a-z])(apple (?:silicon|m[1-9])|vendor: apple)")),
-    ("board", pattern(r"(?i)(?<![a-z])(jetson|jetpack|orin (?:nano|nx|agx|device|board))(?![a-z])")),
-    ("amd", pattern(r"(?i)\b(radeon|rx ?[5-9]\d00|gfx(?:9[0-9a-f]{2}|1[0-2]\d\d)|instinct mi\d|ryzen ai)")),
-    ("nvidia", pattern(r"(?i)\b(geforce|[gr]tx ?\d|tesla [a-z]\d|quadro|nvidia-smi)")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
 )
 

@@ -201,13 +201,9 @@ CAPTURED = {
         ),
         ("out-of-memory", "wsl --shutdown", "expandable_segments"),
     ),
-    "a Mac that is only spoken of": (
-        "AssertionError: Torch not compiled with CUDA enabled\nI run this on a MacBook with the M3 Pro.",
-        ("cpu-only-build", "the device mps", "whl/cu"),
-    ),
-    "a Jetson that is only spoken of": (
-        "AssertionError: Torch not compiled with CUDA enabled\nI run this on a Jetson Orin Nano.",
-        ("cpu-only-build", "nv_tegra_release", "whl/cu"),
+    "a Mac by the table of its displays": (
+        "AssertionError: Torch not compiled with CUDA enabled\n      Chipset Model: Apple M2",
+        ("macos-no-cuda", "mps", "whl/cu"),
     ),
     "nothing but the message": (
         "AssertionError: Torch not compiled with CUDA enabled",
@@ -270,10 +266,6 @@ CAPTURED = {
             "ERROR: No matching distribution found for onnxruntime-gpu"
         ),
         ("python-unsupported", "for this JetPack", "uv venv"),
-    ),
-    "an AMD GPU that is only spoken of": (
-        "My Radeon 6700XT is not used.\nRuntimeError: Found no NVIDIA driver on your system.",
-        ("no-driver", "build for ROCm", "Install an NVIDIA driver"),
     ),
     "a newer GPU that nothing names gets no older CUDA": (
         "pytorch version: 2.7.1+cu128\nno kernel image is available for execution on the device",

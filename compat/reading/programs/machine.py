@@ -96,6 +96,12 @@ def _mac(pair: Pair) -> Iterator[Claim]:
         yield from values.system_claims(f"macOS {pair.value}")
 
 
+def _chipset(pair: Pair) -> Iterator[Claim]:
+    """system_profiler's table of displays: ``Chipset Model: Apple M2``; before Apple's own, Macs had others' chips."""
+    if pair.value.startswith(("Apple M", "Intel", "AMD ", "NVIDIA ")):
+        yield Claim("platform", "darwin", weight=Weight.LISTED)
+
+
 def _marked(_page: Page, found: Mapping[str, list[Pair]]) -> Iterator[int]:
     """Labels that are these tools' by their values: under the first other tools print a GPU's compute capability."""
     yield from (pair.index for label in _ARCHITECTURE for pair in found.get(label, ()) if pair.value[:1].isalpha())
@@ -178,6 +184,7 @@ PROGRAM: Final = Program(
     name="system tools",
     labels={
         "productversion": _mac,
+        "chipset model": _chipset,
         **dict.fromkeys(_ARCHITECTURE, values.arch(Weight.LISTED)),
         **dict.fromkeys(_MODEL, values.text("cpu", Weight.LISTED)),
         "pretty_name": values.system,
@@ -189,7 +196,7 @@ PROGRAM: Final = Program(
         "kernel version": values.kernel,
         "flags": _flags,
     },
-    marks=(*_MODEL, "pretty_name", "productversion"),
+    marks=(*_MODEL, "pretty_name", "productversion", "chipset model"),
     phrases=("GNU/Linux", "ldd (", " controller", "REVISION: ", "L4T ", "WSL version: ", "jetson-stats ", 'NAME="'),
     marked=_marked,
     lines={
