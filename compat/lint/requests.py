@@ -254,12 +254,9 @@ def _nearest_variant(item: Taken, place: origins.Origin, scene: Scene) -> Build 
     rows = [row for row in rows if row.variant.rstrip("0123456789.") == kind]
     rows = [row for row in rows if scene.platform in row.platforms and item.python in {"", *row.python}]
     newest = max((versions.parsed(row.version) for row in rows), default=None)
-    last = sorted(
-        (row for row in rows if versions.parsed(row.version) == newest), key=lambda row: origins.number(row.variant)
-    )
-    return next(
-        (row for row in last if origins.number(row.variant) > origins.number(place.variant)), last[-1] if last else None
-    )
+    last = [(origins.number(row.variant), row) for row in rows if versions.parsed(row.version) == newest]
+    last.sort(key=lambda each: each[0])
+    return next((row for one, row in last if one > origins.number(place.variant)), last[-1][1] if last else None)
 
 
 def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:

@@ -36,6 +36,7 @@ _UNMANAGED: Final = re.compile(
     re.IGNORECASE,
 )
 _LISTS: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:\S+ )*?install ")  # names of packages run nothing
+_FETCHES: Final = re.compile(r"git (?:\S+ )*?(?:clone|fetch|pull|submodule) |(?:\S+ -m )?\S*pip\S* (?:\S+ )*?install ")
 # Options of pip that install elsewhere, or nothing.
 _ELSEWHERE: Final = frozenset({"--target", "-t", "--prefix", "--root", "--dry-run"})
 
@@ -110,6 +111,7 @@ def departed(scene: Scene) -> Iterator[Finding]:
     own = row is not None and not any(ARCHIVES.search(command.text) for command in scene.commands)
     gone = dict(name.partition("=")[::2] for name in row.gone) if row and own else {}
     asked = [(one.request.url, one.request.line) for one in scene.own if not (one.request.marker or one.step.branch)]
+    rewritten = any("insteadof" in command.text.lower() for command in scene.commands)  # git's own other address
     for command in scene.stage.commands:
         if command.build and not command.guarded and not command.branch:
             for name in sorted({*command.words} & {*gone}) if row and _LISTS.match(command.text) else ():
@@ -117,8 +119,8 @@ def departed(scene: Scene) -> Iterator[Finding]:
                 fix = f"Take {gone[name]}." if gone[name] else "Leave it out, or take a base whose system has it."
                 detail = f"{row.os} has no package {name} any more, and no other archive is added."
                 yield of_base("source-gone", scene, command.line, detail, fix=fix, rows=(row,))
-            asked += [(word, command.line) for word in command.words]
-    for address, line in asked:
+            asked += [(word, command.line) for word in command.words if _FETCHES.match(command.text)]
+    for address, line in () if rewritten else asked:
         if off.name in address:
             detail = f"`{address[:80]}`: {off.name} answers no longer, since {off.version}."
             yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.", severity="error")

@@ -97,6 +97,8 @@ PAIRS = {
         [
             "FROM python:3.11\nRUN pip install git+https://github.com/NVIDIA/apex.git#egg=apex\n",
             "FROM python:3.11\nRUN git clone git://github.com/NVIDIA/apex || true\n",
+            "FROM python:3.11\nRUN sed -i 's#git://github.com/#https://github.com/#' requirements.txt\n",
+            "FROM python:3.11\nRUN git config url.https://github.com/.insteadOf git://github.com/\nRUN git clone git://github.com/a/b\n",
         ],
     ),
     "a line that continues one which has ended": (
