@@ -56,7 +56,7 @@ FAULTS = [
     ("Dockerfile", OLD.replace("==0.11.0", "") + f"CMD {SERVE}\n", "T4", 4, ["vllm has bf16"], "A100"),
     ("Dockerfile", quantised("fp8"), "T4", 4, ["fp8 kernels from compute capability 8.0 on", "awq"], "A100"),
     ("Dockerfile", quantised("awq"), "V100", 4, ["capability 7.5 on", "--quantization gptq"], "T4"),
-    ("Dockerfile", quantised("gptq"), "P100", 4, ["capability 7.0 on"], "V100"),
+    ("Dockerfile", quantised("gptq"), "M60", 4, ["capability 6.0 on"], "V100"),
     ("Dockerfile", quantised("awq_marlin"), "T4", 4, ["capability 8.0 on", "--quantization gptq"], "A100"),
     ("Dockerfile", quantised("modelopt_fp4"), "T4", 4, ["capability 8.0 on"], "B200"),
     ("Dockerfile", OLD + "CMD vllm serve m -q awq\n", "V100", 4, ["--quantization awq"], "T4"),
@@ -93,7 +93,7 @@ QUIET = [
     ("Dockerfile", OLD.replace("FROM python:3.12-slim-trixie", "FROM python:3.12-slim-trixie AS old")
      + f'CMD {SERVE}\nFROM old\nENTRYPOINT ["vllm", "serve", "m"]\n', "T4"),  # drops the CMD above
     ("Dockerfile", OLD.replace("0.11.0", "0.14.0") + "CMD vllm serve m --quantization fp8\n", "T4"),
-    ("Dockerfile", OLD.replace("0.11.0", "0.13.0") + "CMD vllm serve m --quantization fp8\n", "T4"),  # not known
+    ("Dockerfile", OLD.replace("0.11.0", "0.5.0") + "CMD vllm serve m --quantization fp8\n", "T4"),  # not known
     ("Dockerfile", OLD.replace("==0.11.0", "") + "CMD vllm serve m --quantization fp8\n", "T4"),
     ("Dockerfile", OLD + 'CMD ["sh", "-c", "if [ -f bf16 ]; then ' + SERVE + '; else vllm serve m; fi"]\n', "T4"),
     # SGLang takes float16 by itself on a GPU without bfloat16
