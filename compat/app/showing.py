@@ -228,6 +228,8 @@ def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
         yield _releases(matrix, releases)
         return
     chosen = {name: releases[name] for name in _of_version(releases, version, "==" in wanted)}
+    if not chosen and (named := [one for one in matrix.builds_of(package.name, version) if one.published == version]):
+        chosen = {version: named}
     if not chosen:
         seen = tuple(measured_release(matrix, normalise(found[1]), found[2]))
         if not seen:

@@ -24,6 +24,10 @@ def test_variants_that_an_extra_or_a_distribution_tells_apart_look_different():
     assert len(rows) == len(set(rows))
 
 
+def test_a_build_is_shown_by_the_version_it_is_published_under():
+    assert {row["runtime"] for row in shown("paddlepaddle==2.2.2.post112")} == {"cuda11.2"}
+
+
 def test_a_distribution_is_shown_by_its_own_releases():
     assert {row["runtime"] for row in shown("tensorflow-rocm==2.14.0.600")} == {"rocm6.0"}
 
