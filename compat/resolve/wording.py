@@ -242,7 +242,7 @@ def _pair_reasons(
             continue
         near = [(left, right) for left, right in pairs if joints.goes(left.option, right.option)]
         # that the runtimes of the others do not go together may be a guess: then all else has to keep them apart
-        far = [(left, right) for left, right in pairs if not joints.goes(left.option, right.option)] if near else []
+        far = [(left, right) for left, right in pairs if not joints.goes(left.option, right.option)]
         near = near or sorted(pairs, key=lambda pair: apart(pair[0].option.runtime, pair[1].option.runtime))[:1]
         disputes = [(list(joints.objections(left.option, right.option)), left, right) for left, right in near[:_PAIRS]]
         if disputes:

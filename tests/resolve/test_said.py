@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from review import ask
 from worlds import DEVICES, PYTHONS, Question, Rows, build, common_tables, package, random_question
@@ -146,6 +146,7 @@ def as_of(row: dict, cuda: str) -> dict:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**9))
+@example(66561)  # no two runtimes go together, and of one build the CUDA is a guess
 def test_a_proven_refusal_stays_one_whatever_is_true_of_the_rows_that_nobody_saw(seed: int) -> None:
     question = tagged(random_question(seed), seed)
     try:
