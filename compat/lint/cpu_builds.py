@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 _BUILT_FOR: Final = re.compile(r"\+(?:cuda|rocm)|/(?:cuda|rocm)\d+/")
 # Framework -> names of what brings its CPU build a device.
 _PLUGINS: Final = {
-    **dict.fromkeys(
-        ("jax", "jaxlib"), r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)|libtpu|jaxlib\W.*(?:\+|/)(?:cuda|rocm)\d"
-    ),
+    **dict.fromkeys(("jax", "jaxlib"), r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)|libtpu|jaxlib\W"),  # with a local tag
     **dict.fromkeys(("torch", "torchvision", "torchaudio"), "torch-npu|torch-xla|libtpu|torch-neuronx"),
 }
 

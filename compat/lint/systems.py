@@ -97,7 +97,7 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
         if _REPAIRED.search(command.text):
             return
         installs = _UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
-        if command.build and installs and not command.guarded and not command.branch:
+        if installs and _stops(command):
             fix, when = "Take a base whose system is supported.", f"{base.reference} names on {row.moved}"
             detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
             yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
@@ -105,25 +105,35 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
 
 
 def departed(scene: Scene) -> Iterator[Finding]:
-    """source-gone: an address that its host has switched off, packages that left the system of the base."""
-    off, base = scene.matrix.turn("git-protocol"), scene.base
-    row = scene.matrix.system(base.os) if base and base.os else None
-    own = row is not None and not any(ARCHIVES.search(command.text) for command in scene.commands)
-    gone = dict(name.partition("=")[::2] for name in row.gone) if row and own else {}
+    """source-gone: packages that left the system of the base."""
+    row = scene.matrix.system(scene.base.os) if scene.base and scene.base.os else None
+    if row is None or any(ARCHIVES.search(command.text) for command in scene.commands):
+        return
+    gone = dict(name.partition("=")[::2] for name in row.gone)
+    for command in filter(_stops, scene.stage.commands):
+        for name in sorted({*command.words} & {*gone}) if _LISTS.match(command.text) else ():
+            fix = f"Take {gone[name]}." if gone[name] else "Leave it out, or take a base whose system has it."
+            detail = f"{row.os} has no package {name} any more, and no other archive is added."
+            yield of_base("source-gone", scene, command.line, detail, fix=fix, rows=(row,))
+
+
+def switched_off(scene: Scene) -> Iterator[Finding]:
+    """source-gone: an address that its host has switched off, unless git is told another one."""
+    if any("insteadof" in command.text.lower() for command in scene.commands):
+        return
+    off = scene.matrix.turn("git-protocol")
     asked = [(one.request.url, one.request.line) for one in scene.own if not (one.request.marker or one.step.branch)]
-    rewritten = any("insteadof" in command.text.lower() for command in scene.commands)  # git's own other address
-    for command in scene.stage.commands:
-        if command.build and not command.guarded and not command.branch:
-            for name in sorted({*command.words} & {*gone}) if row and _LISTS.match(command.text) else ():
-                assert row is not None
-                fix = f"Take {gone[name]}." if gone[name] else "Leave it out, or take a base whose system has it."
-                detail = f"{row.os} has no package {name} any more, and no other archive is added."
-                yield of_base("source-gone", scene, command.line, detail, fix=fix, rows=(row,))
-            asked += [(word, command.line) for word in command.words if _FETCHES.match(command.text)]
-    for address, line in () if rewritten else asked:
+    for command in filter(_stops, scene.stage.commands):
+        asked += [(word, command.line) for word in command.words if _FETCHES.match(command.text)]
+    for address, line in asked:
         if off.name in address:
             detail = f"`{address[:80]}`: {off.name} answers no longer, since {off.version}."
             yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.", severity="error")
+
+
+def _stops(command: Command) -> bool:
+    """Whether a step of the build runs in any case, and its failure stops the build."""
+    return command.build and not command.guarded and not command.branch
 
 
 def installer_too_new(scene: Scene) -> Iterator[Finding]:
@@ -139,9 +149,8 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
         bare = named is not None or (linked and command.words[0] == "python")
         minor = (named and named[1]) or ((other or _own_minor(scene)) if bare else "")
         python = f"3.{minor}" if minor else "2.7" if two and not linked and _TWO.fullmatch(command.words[0]) else ""
-        stops = command.build and not command.guarded and not command.branch
         old = python and not versions.at_least(python, oldest) and "get-pip.py" in piped + command.text
-        if old and stops and not _of_old_python(scene):
+        if old and _stops(command) and not _of_old_python(scene):
             detail = f"get-pip.py of today needs Python {oldest}, and Python {python} runs it: the step stops."
             fix = f"Take https://bootstrap.pypa.io/pip/{python}/get-pip.py."
             yield of_base("python-unsupported", scene, command.line, detail, confidence="likely", fix=fix)
@@ -187,4 +196,4 @@ def managed(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (key_rotated, mirrors_moved, departed, installer_too_new, managed)
+RULES: Final = (key_rotated, mirrors_moved, departed, switched_off, installer_too_new, managed)
