@@ -31,7 +31,7 @@ from compat.errors import InputError, InputErrors
 from compat.joints import kernels
 from compat.joints.base import starts
 from compat.joints.build import fixes_minor, part, split_runtime
-from compat.joints.packages import disputes
+from compat.joints.packages import apart, disputes
 from compat.joints.platform import is_at
 from compat.joints.verdict import Clash
 from compat.lint import lint
@@ -251,16 +251,31 @@ EXTRAS = "which extras were asked for is not recorded on a machine: with others,
 
 IMAGES = "no base image holds what all builds and the Python need: resolve plans an image, the others' machine is none"
 
+COPIES = "a build takes its CUDA from the system: an image, which resolve plans, holds one release, a machine several"
+
 
 def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
     """Why the three were not asked the same, where that explains all of the difference; else empty."""
     doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
     if doctor == lint == "fits" and resolve == "clashes" and _blames_images(one):
         return IMAGES
+    if doctor == lint == "fits" and resolve == "clashes" and _share_a_copy(one):
+        return COPIES
     for other in _other_extras(one) if resolve == lint else ():
         if resolved(other).word == doctor or (doctor == "fits" and _blames_images(other)):
             return EXTRAS
     return ""
+
+
+def _share_a_copy(one: Question) -> bool:
+    """Whether nothing stands between two builds but a minor of CUDA, which one of them takes from the system."""
+    if not any(build.cuda_from == "system" for build in one.builds):
+        return False
+    parts = [part(MATRIX, build, build.package) for build in one.builds]
+    world = Environment(one.place, dict(one.machine).get("python", ""))
+    found = [each for two in combinations(parts, 2) for each in disputes(MATRIX, *two, world)]
+    near = (each.objection.kind == "runtime" and not apart(each.left.runtime, each.right.runtime) for each in found)
+    return bool(found) and all(near)
 
 
 def _blames_images(one: Question) -> bool:

@@ -246,18 +246,21 @@ def _is_framework(item: Taken, scene: Scene) -> bool:
 def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) -> Iterator[Finding]:
     """Two packages whose builds are for other runtimes, or require a third in versions that exclude each other."""
     parted = next((one for one in found if one.objection.kind == "runtime"), None)
+    others = [one for one in found if one is not parted]
+    near = parted is None
     if parted and _is_chosen(item) and _is_chosen(other):
         yield from _mixed(item, other, parted, scene)
-    elif found and parted is None and item.request.exact and other.request.exact and not _loose(item, other):
-        third = found[0].objection.name
+        near = not joint.apart(parted.left.runtime, parted.right.runtime) and not _are_twins(parted, scene)
+    if others and near and item.request.exact and other.request.exact and not _loose(item, other):
+        third = others[0].objection.name
         if any(one.request.name == third and one.request.exact for one in (item, other, *scene.env)):
             return  # it is judged against each of the two, or is one of them: see tied
         level: Severity = "error" if solved_together(item, other, scene) else "warning"
-        if found[0].objection.kind == "system":  # an installer gives both, and a system may hold both under two names
+        if others[0].objection.kind == "system":  # an installer gives both, and a system may hold both under two names
             level = "warning" if scene.base else "info"
-        detail, sources = f"{found[0].clash.why if found[0].clash else ''}.", cited(found, scene)
+        detail, sources = f"{others[0].clash.why if others[0].clash else ''}.", cited(others, scene)
         code, fix = "frameworks-conflict", nearest.instead(other, item, scene) if level == "error" else ""
-        yield between(code, item, other, scene, detail, found[0], severity=level, fix=fix, sources=sources)
+        yield between(code, item, other, scene, detail, others[0], severity=level, fix=fix, sources=sources)
 
 
 def _is_chosen(item: Taken) -> bool:

@@ -104,21 +104,20 @@ def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
 
 
 def _by_tag(item: Taken) -> Taken:
-    """A jaxlib without a row as the build that its local version names.
+    """A jaxlib with CUDA inside as a build that finds CUDA and cuDNN in the system.
 
-    Source: setup.py of jax up to 0.4.29: a jaxlib with CUDA inside finds CUDA and cuDNN in the system, unless an extra
-    or a request of one's own adds NVIDIA's packages.
+    Source: setup.py of jax up to 0.4.29: so it does, unless an extra or a request of one's own adds NVIDIA's packages.
+    Of one without a row the local version tells their majors.
     """
-    found = _LOCAL.search(item.request.exact) if item.request.name == "jaxlib" and item.build is None else None
-    if found is None:
+    build = item.build
+    found = _LOCAL.search(item.request.exact) if item.request.name == "jaxlib" else None
+    if found is None or (build and build.cuda_from):
         return item
     release, _, local = item.request.exact.partition("+")
     cuda = f"cuda{found['cuda']}"
-    build = Build(
-        source=(), how="documented", package="jaxlib", versions=(release,), local=local, runtime=cuda,
-        cuda_from="system", system=(cuda, f"cudnn{found['cudnn'] or ''}"),
-    )  # fmt: skip
-    return replace(item, outcome=origins.Outcome("build", build))
+    blank = Build(source=(), how="documented", package="jaxlib", versions=(release,), local=local, runtime=cuda)
+    parts = (cuda, f"cudnn{found['cudnn'] or ''}")
+    return replace(item, outcome=origins.Outcome("build", replace(build or blank, cuda_from="system", system=parts)))
 
 
 def level_zero(scene: Scene) -> Iterator[Finding]:

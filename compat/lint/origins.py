@@ -33,8 +33,6 @@ _GPU_EXTRA: Final = re.compile(r"cuda|rocm|gpu")
 _SOURCE_EVERYWHERE: Final = frozenset({"jax"})
 
 _STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_stable)\.?(?:html)?$")
-# CUDA's major in the local tag of jaxlib: ``+cuda12.cudnn89``, ``+cuda11.cudnn82``; older tags name a minor.
-_JAXLIB: Final = re.compile(r"\+cuda(1\d)(?:\.cudnn\d+)?$")
 
 
 _MIRROR_PARTS: Final = 3  # of a mirror's path at most: ``/pypi/web/simple``
@@ -160,9 +158,8 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     if package is None or request.url:  # a name that only looks like a wheel's is looked up as text
         known = package is not None and bool(request.exact)
         return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")
-    noticed = request.name in package.notices and all(not place.url for place in places)
-    if tagged := Outcome("none", why="notice") if noticed else _jaxlib(request, matrix, places):
-        return tagged
+    if request.name in package.notices and all(not place.url for place in places):
+        return Outcome("none", why="notice")
     unread = versions.specifier(request.spec) is None or "===" in request.spec
     if unread or any(item.index is None or _has_ended(item, request) for item in places):
         return Outcome("unknown", why="place")
@@ -239,23 +236,6 @@ def _released(request: Request) -> bool:
     """Whether a request is for one release, which no index of nightlies holds."""
     exact = versions.specifier(request.spec) is not None and request.exact
     return bool(exact) and not versions.parsed(request.exact).is_prerelease
-
-
-def _jaxlib(request: Request, matrix: Matrix, places: tuple[Origin, ...]) -> Outcome | None:
-    """The build of jaxlib with CUDA's release in its local tag: what jax's rows of that release say of it.
-
-    Its variants are on a page of links and in no row of their own; all of them take CUDA from the system.
-    """
-    local = _JAXLIB.search(request.exact) if request.name == "jaxlib" else None
-    if local is None:
-        return None
-    release = request.exact.partition("+")[0]
-    rows = [row for row in matrix.builds("jax") if row.version == release and row.cuda_from == "system"]
-    alike = [row for row in rows if row.runtime.startswith(f"cuda{local[1]}.")]
-    page = next((place for place in places if place.index in {"jax-cuda-links", "jax-links"}), None)
-    if page is None:
-        return Outcome("none" if all(not place.url for place in places) else "unknown", why="version")
-    return Outcome("build", alike[0], page) if len(alike) == 1 else Outcome("unknown", why="package")
 
 
 def _by_extras(chosen: Outcome, named: list[Build], asked: frozenset[str], places: tuple[Origin, ...]) -> Outcome:

@@ -114,12 +114,14 @@ def _of_images(
 ) -> Iterator[Member]:
     """That the images which hold what builds take from the system do not start with a driver (NVIDIA_REQUIRE_CUDA)."""
     drivers = [soft.text for soft in softs if soft.subject == "driver"]
-    needy = (one for variable in packages for one in _kept(search, variable, bits, place) if one.option.build.system)
-    one = next(needy, None) if drivers else None
-    if one is not None:
-        held = " and ".join(one.option.build.system)
-        text = f"{one.option.label} takes {held} from the image, and no image of these starts with {drivers[0]}"
-        yield Member("matrix", text, search.known.matrix.cite(one.option.build))
+    needy = [one for variable in packages for one in _kept(search, variable, bits, place) if one.option.build.system]
+    stands = (search.footings([one], place, search.python_bits & one.option.pythons) for one in needy if drivers)
+    for one, stand in zip(needy, stands, strict=False):
+        if image := next((each.image for each in stand if each.image), None):
+            held = " and ".join(one.option.build.system)
+            text = f"{one.option.label} takes {held} from the image, and no image of these starts with {drivers[0]}"
+            yield Member("matrix", text, f"{search.known.matrix.cite(one.option.build)}; {image.source}")
+            return
 
 
 def _of_pairs(search: Search, packages: Sequence[Variable], bits: int, place: str) -> list[Member]:
