@@ -6,15 +6,13 @@ A change says what is done and not how it is typed: :mod:`compat.commands` write
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
 from compat.facts import Build, Fact, Host
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.sentences import Sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TOOLKIT: Final = "/usr/local/cuda-{}"  # where NVIDIA's packages put one
 

@@ -9,11 +9,9 @@ report.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 # Characters up to which a text is kept whole; a hundred times a usual issue.
 LONG: Final = 1_000_000

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import BinaryIO, Final
 
 from compat.errors import InputError
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 # Seconds for which a named pipe may be silent: a script may start its writer after the reader.
 PATIENCE: Final = 10.0

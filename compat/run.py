@@ -11,14 +11,12 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, sleep
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import IO, Final, Protocol
 
 from compat import stopping
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _LIMIT: Final = 4 * 1024 * 1024  # more output than any tool we ask prints; a runaway tool is ended here
 _PART: Final = 65536

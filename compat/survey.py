@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from compat import plan
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCHEMA: Final = "envcheck.fleet/1"
 

@@ -20,13 +20,11 @@ the matrix: they come in as :class:`Families`.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from compat.lazy import dataclass, pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
 
 Kernels = Literal["native", "ptx", "none"]
 

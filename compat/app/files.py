@@ -6,16 +6,14 @@ import errno
 import json
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from compat import tomls
 from compat.errors import InputError
 from compat.inputs import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 LIMIT: Final = 64 * 1024 * 1024  # bytes; far above any log worth pasting
 ENDS: Final = 16 * 1024 * 1024  # bytes read from the start and from the end of a log above that

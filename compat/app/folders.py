@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.errors import CannotCheckError
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 _MOST: Final = 100_000  # names in one folder that is no repository
 _SKIPPED: Final = frozenset({"node_modules", "site-packages", "__pycache__", "venv"})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 import compat.build.engine as engine
 from compat.streams import Stream
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 @contextmanager

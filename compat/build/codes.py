@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat.changes import Command
 from compat.rules.rule import Rule, family
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class ProbeRule(Rule):

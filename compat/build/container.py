@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import compat.build.podman as podman
 from compat import stopping
 from compat.build.engine import SCRATCH
 from compat.errors import CannotCheckError
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # POSIX shell, "Exit Status for Commands": found but not executable, and not found.
 MISSING: Final = (126, 127)

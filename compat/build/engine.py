@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from compat.build.podman import KEEP_GROUPS, is_podman
 from compat.errors import CannotCheckError, InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # A folder of our own in the container: the image's ``/tmp`` keeps the mode that it has there, which may let nobody
 # write, even when memory is mounted over it (runc, ``mountToRootfs``).

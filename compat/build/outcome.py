@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from compat.build.codes import rule_of
 from compat.findings import Evidence, Finding, Fix, ranked
 from compat.lazy import dataclass
 from compat.untrusted import json_of, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 SCHEMA: Final = "envcheck.verify/1"
 

@@ -6,10 +6,8 @@ pull request 25171); its own one takes CDI names since 4.1. What starts, waits a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 KEEP_GROUPS: Final = "run.oci.keep_original_groups"  # crun(1); what ``--group-add keep-groups`` sets
 _CREATE: Final = "/v4.0.0/libpod/containers/create"

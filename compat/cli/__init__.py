@@ -10,13 +10,11 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 from compat.errors import CannotCheckError, EnvcheckError, InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Command -> module, in the order in which help lists them.
 COMMANDS: Final = {

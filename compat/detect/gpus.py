@@ -7,13 +7,11 @@ precedence is the order of :data:`compat.detect.DETECTORS`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat.facts import Fact, Gpu, Reading, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _BLANK: Final = {item.name: item.default for item in fields(Gpu)}
 _NONE: Final = {"driver": "none"}  # "no driver bound" gives way to a driver that answered

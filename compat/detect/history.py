@@ -10,12 +10,10 @@ Sources: OCI image specification 1.1 (``history``, ``empty_layer``); Docker's bu
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from compat.untrusted import items, table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 WORTH: Final = 1 << 20  # bytes of a layer, packed, below which it is read whatever it holds
 # Where detectors look in every image, beside the places that its variables name.

@@ -12,12 +12,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Bytes read from one file unless the caller asks for more: no text that we need is longer.
 LIMIT: Final = 1 << 20

@@ -10,12 +10,10 @@ media types of layers.
 from __future__ import annotations
 
 import io
-from typing import IO, TYPE_CHECKING, Final, cast
+from collections.abc import Callable
+from typing import IO, Final, cast
 
 from compat.streams import Stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"

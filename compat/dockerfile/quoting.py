@@ -7,12 +7,8 @@ lines, and the shell's inside ``RUN``. Nothing may break out of either.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from shlex import quote as shell
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 __all__ = ["comment", "exec_form", "shell", "word"]
 

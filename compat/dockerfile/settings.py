@@ -6,15 +6,13 @@ Everything here comes from a command line or a ``pyproject.toml``; it is checked
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
 from compat.versions import read_requirement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 Form = Literal["plain", "factory"]
 Builder = Literal["buildkit", "classic"]

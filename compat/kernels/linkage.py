@@ -7,16 +7,14 @@ is not there before any of its code runs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import compat.kernels.elf as elf
 from compat.lazy import dataclass, pattern
 from compat.versions import release
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

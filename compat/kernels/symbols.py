@@ -6,13 +6,11 @@ it imports is the only trace of the one it was built for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import compat.kernels.elf as elf
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _LARGEST: Final = 256 << 20  # bytes of a symbol table or its names; torch's largest library has a tenth
 _TORCH: Final = (

@@ -6,14 +6,12 @@ so "somewhere in this library there is sm_121a" does not make the library run th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat.kernels.linkage import Linkage, implied
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 SCHEMA: Final = "envcheck.inspect/1"
 _AMD_LAST: Final = 100

@@ -5,12 +5,10 @@ The modules beside this one check them: each yields findings of the codes that i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat.rules.rule import Rule, family
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class FileRule(Rule):

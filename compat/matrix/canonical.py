@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, field, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import compat.matrix.rows as rows
 import compat.matrix.store as store
 from compat.lazy import dataclass, pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 SCHEMA: Final = "envcheck.matrix/1"
 

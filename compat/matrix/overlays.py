@@ -6,14 +6,11 @@ takes its place; later files win over earlier ones, files named on the command l
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from compat.errors import InputErrors
 from compat.matrix import Matrix, matrix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 def user_files(environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -9,14 +9,12 @@ terms decide alone: we may know less than the toolkit will.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat import versions
 from compat.errors import InputError
 from compat.lazy import dataclass, pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TERM: Final = pattern(r"(cuda|driver|arch|brand)(=|!=|<=|>=|<|>)([A-Za-z0-9.]{1,40})", re.IGNORECASE)
 _TRUE: Final = frozenset({"1", "t", "true"})

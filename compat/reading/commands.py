@@ -7,12 +7,10 @@ program is none. What it says: whether it starts a container, what it installs a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Command lines of one text that are read.
 MOST: Final = 200

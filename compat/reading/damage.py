@@ -17,13 +17,11 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from compat.excerpts import numbered
 from compat.reading.wraps import Line, unwrap
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Characters kept of one line: a run-together report fits, a data dump does not.
 LONGEST_LINE: Final = 4000

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.facts import Fact, Gpu, Reading, Unknown
 from compat.reading.claims import Claim, Weight
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NOISE = re.compile(
     r"\b(?:nvidia|amd|intel|geforce|tesla|radeon|graphics|corporation|inc|quadro|instinct)\b|[^a-z0-9]+"

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat.facts import CATALOGUE, Build, Fact, Host, Reading, Unknown
 from compat.names import normalise
 from compat.reading.claims import Claim, Weight
 from compat.reading.gpus import merge_gpus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _LOCAL_RUNTIME = re.compile(r"\+(?:(cpu|xpu)|cu(\d{2,3})|rocm(\d+\.\d+))\b")
 _CONDA_NAMES: Final = {"pytorch": "torch", "pytorch-gpu": "torch", "jax-cuda": "jax"}

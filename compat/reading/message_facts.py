@@ -7,14 +7,12 @@ weaker than what was read on the machine, so these facts are laid *under* the ho
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from compat import versions
 from compat.facts import Build, Fact, Gpu, Host, Library, Reading
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 SOURCE: Final = "error text"
 

@@ -12,12 +12,10 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _LONGEST: Final = 50_000  # characters of a text that are looked at
 

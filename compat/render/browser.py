@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat.lazy import dataclass
 from compat.render.html import filled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 MARK: Final = "envcheck matrix html"
 # State of a cell -> what it says, and how it is marked where there is no room for words.

@@ -10,14 +10,12 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.lazy import dataclass, pattern
 from compat.render.language import ENGLISH, Catalogue, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 

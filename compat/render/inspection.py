@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from compat.render.ink import Ink, one_line, table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _STYLES: Final = {"native": "green", "ptx": "yellow", "none": "red", "unknown": "yellow"}
 

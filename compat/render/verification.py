@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from compat.facts import Host
 from compat.findings import Finding, Report, Unchecked
 from compat.render import text as reports
 from compat.render.ink import Ink, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _STYLES: Final = {"pass": ("green", "fits"), "fail": ("red bold", "error"), "skip": ("yellow", "skipped")}
 NOWHERE: Final = Host()

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt, ne
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Final
 
 _JOINT: Final = re.compile(r"(&&|\|\|)")
 _BRACKETS: Final = frozenset({"[", "[[", "]", "]]", "test"})

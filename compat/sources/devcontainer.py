@@ -7,15 +7,13 @@ allowed; ``hostRequirements.gpu``); devcontainers/features, src/nvidia-cuda/inst
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.sources import installers, settings, shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Command, Install, Request, Service, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TOKEN: Final = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|\t')
 _TRAILING: Final = re.compile(r'("(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])')

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 MARK: Final = re.compile(r"<<-?\s*['\"]?([A-Za-z_][\w.-]{0,60})['\"]?")
 _TARGET: Final = re.compile(r">>?\s*([^\s;&|<>]{1,300})")

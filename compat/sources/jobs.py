@@ -7,13 +7,11 @@ Sources: Slurm documentation, sbatch (``--gres``, ``--gpus``, ``--constraint``);
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from compat.sources import installers, shell
 from compat.sources.values import Ask, Command, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _DIRECTIVE: Final = re.compile(r"^#SBATCH\s+(?P<words>[^#]*)", re.MULTILINE)
 _GPU: Final = re.compile(r"(?:--gres[= ]gpu:|--gpus(?:-per-(?:node|task))?[= ])(?P<type>[A-Za-z][\w.-]*)(?::\d+)?")

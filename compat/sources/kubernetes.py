@@ -7,14 +7,12 @@ NVIDIA GPU feature discovery (label ``nvidia.com/gpu.product``); Google Kubernet
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from compat.sources import installers, shell
 from compat.sources.documents import Located, read_documents
 from compat.sources.values import Ask, Command, Service, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Resources of device plug-ins, and whose GPUs they give.
 _RESOURCE: Final = re.compile(r"(nvidia|amd)\.com/(?:gpu|mig-.*)(?:\.shared)?")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from compat import tomls
 from compat.errors import InputError
@@ -16,9 +17,6 @@ from compat.sources import origins
 from compat.sources.toml import Finder
 from compat.sources.values import Ask, Install, Request, Stage
 from compat.untrusted import json_of, rows, strings, table, word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _CONDA_LINE: Final = re.compile(r"(?:- |  )(name|version|manager|platform): *'?\"?([^'\"\s]+)")
 

@@ -6,12 +6,10 @@ Source: Docker documentation, "Dockerfile reference", "Environment replacement".
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat.sources import shell
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
 

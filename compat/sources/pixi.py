@@ -6,7 +6,8 @@ Source: Pixi documentation, "Pixi manifest" (``dependencies``, ``pypi-dependenci
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from compat import tomls
 from compat.names import normalise
@@ -14,9 +15,6 @@ from compat.sources import installers
 from compat.sources.toml import Finder
 from compat.sources.values import Ask, Install, Request, Stage
 from compat.untrusted import strings, table, word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LINUX: Final = ("linux-64", "linux", "unix")
 

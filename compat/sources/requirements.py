@@ -6,15 +6,13 @@ Sources: pip documentation, "Requirements File Format"; PEP 508 (the names, extr
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat import versions
 from compat.names import normalise
 from compat.sources.values import Install, Manager, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _REQUIREMENT: Final = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s*(?:\[(?P<extras>[^\]]{0,300})\])?\s*"

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import ast
 import configparser
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from compat.errors import InputError
 from compat.sources import requirements
 from compat.sources.values import Ask, Install, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _OPEN: Final = "setup.py: {} is no plain list; what it holds is known when it runs"
 

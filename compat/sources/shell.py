@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.sources import conditions, installers
 from compat.sources.values import ENTRYPOINT, PROJECT, Command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # Parts the lines of one continued command, where a newline would end it; a blank to every reader of words.
 CONTINUED: Final = "\r"

@@ -5,13 +5,11 @@ These values hold no verdict: whether a request can be met is for the rules.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Kind = Literal[
     "dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "pipfile", "lock",

@@ -12,18 +12,15 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, BinaryIO, Final
 
 from compat.errors import InputError
 from compat.inputs import opened
 from compat.lazy import dataclass, pattern
 from compat.untrusted import items, strings, table, word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
 
 GIB: Final = 1024**3
 _LIMIT: Final = 100_000_000  # bytes of one header, as the safetensors library has it

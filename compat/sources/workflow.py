@@ -6,15 +6,13 @@ Source: GitHub documentation, "Workflow syntax for GitHub Actions" (``jobs.<id>.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.sources import installers, shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Command, Install, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _EXPRESSION: Final = re.compile(r"\$\{\{.*?\}\}")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from ctypes import byref
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 # nvmlComputeMode_t (nvml.h).
 MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
