@@ -191,7 +191,7 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
         gaps = tuple(Unchecked(one, "the matrix has no rows of it") for one in answer.plan.unjudged)
         found = replace(found, unchecked=(*found.unchecked, *gaps))
     match answer.status:
-        case "plan" if _depends(host, answer):
+        case "plan" if bool(answer.conditions) and not (host.gpus and host.known("arch")):
             conditions = "; ".join(answer.conditions)
             why = Sentence("{plan} would fit, if: {conditions}", plan=_summary(answer), conditions=conditions)
             return _unanswered(found, Unchecked(Sentence("whether {names} can run", names=text), why))
@@ -208,11 +208,6 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
 def _unanswered(found: Report, gap: Unchecked) -> Report:
     """The report with something that was asked for and could not be judged."""
     return replace(found, unchecked=(*found.unchecked, gap), unanswered=(*found.unanswered, gap.what))
-
-
-def _depends(host: Host, answer: Answer) -> bool:
-    """Whether a plan rests on facts that nobody knows, so that it proves nothing about this machine."""
-    return bool(answer.conditions) and not (host.gpus and host.known("arch"))
 
 
 def _summary(answer: Answer) -> str:

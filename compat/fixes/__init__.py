@@ -54,7 +54,7 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
     findings: list[Finding] = []
     later = case  # the machine as it is after the fixes above
     for one in report.findings:
-        if later is not case and _gone(one, case.host, later.host, judge):
+        if later is not case and _about(one) in _told(judge(case.host)) - _told(judge(later.host)):
             fix = Fix("The steps above mend this too.", checked=True)
         else:
             fix = _mended(one, later, judge) if id(one) in chosen else _unreplayed(one, later)
@@ -82,11 +82,6 @@ def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
         return found
 
     return remembered
-
-
-def _gone(finding: Finding, first: Host, later: Host, judge: Callable[[Host], Report]) -> bool:
-    """Whether facts told a finding at first and no longer do."""
-    return _about(finding) in _told(judge(first)) - _told(judge(later))
 
 
 def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Fix:

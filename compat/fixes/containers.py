@@ -34,7 +34,7 @@ _LONGEST: Final = 110  # characters of a command that is repeated whole
 def no_gpu(subject: Subject) -> Fix | None:
     """A container without a GPU: what was typed, with the GPU; or what the engine lacks to give one."""
     signals = subject.case.signals
-    if signals.get("cdi-name-as-path") and _by_podman(subject):
+    if signals.get("cdi-name-as-path") and container_of(subject.case.commands) == "podman":
         first = subject.matrix.turn("podman-cdi").version
         text = f"Upgrade podman to {first} or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(LIST_DEVICES,))
@@ -68,10 +68,6 @@ def _refused(subject: Subject) -> Fix | None:
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
     return None
-
-
-def _by_podman(subject: Subject) -> bool:
-    return container_of(subject.case.commands) == "podman"
 
 
 def _retyped(subject: Subject) -> Fix | None:

@@ -53,7 +53,7 @@ def report(
     if quiet:
         return "\n".join(told[:-1])
     lines = [pen("bold", title), *machine(host, pen), "", *told]
-    lines += _fine(found, pen)
+    lines += [pen("green", f"{pen.mark('fits')} ") + one_line(pen.words.told(text)) for text in found.fine]
     if found.fine:
         lines.append("")
     if found.questions:
@@ -78,11 +78,6 @@ def summary_of(host: Host) -> str:
     words += [f"in {host.container}" if host.container else "", *_devices(host, ENGLISH)]
     words.append(f"driver {host.driver}" if host.driver else "")
     return one_line(" · ".join(word for word in words if word))
-
-
-def _fine(found: Report, pen: Ink) -> list[str]:
-    """What fits, a line each."""
-    return [pen("green", f"{pen.mark('fits')} ") + one_line(pen.words.told(text)) for text in found.fine]
 
 
 def decides(ask: Ask, found: Report, words: Catalogue) -> str:
@@ -180,7 +175,7 @@ def parts(host: Host, words: Catalogue = ENGLISH) -> dict[str, str]:
         "where": host.container and words.said("inside a {kind} container", kind=host.container),
         "GPU": ", ".join(_devices(host, words)),
         "driver": _drivers(host, words),
-        "toolkit": _toolkits(host),
+        "toolkit": _join(host.cuda_toolkit and f"CUDA {host.cuda_toolkit}", host.rocm and f"ROCm {host.rocm}"),
         "Python": _python(host, words),
         "engine": _join(
             host.engine,
@@ -206,11 +201,6 @@ def _drivers(host: Host, words: Catalogue) -> str:
     nvidia = host.driver and f"NVIDIA {host.driver}"
     cuda = host.driver_cuda and words.said("up to CUDA {version}", version=host.driver_cuda)
     return _join(nvidia, cuda, host.amdgpu and f"amdgpu {host.amdgpu}")
-
-
-def _toolkits(host: Host) -> str:
-    """Toolkits on disk: they compile, while wheels bring a runtime of their own."""
-    return _join(host.cuda_toolkit and f"CUDA {host.cuda_toolkit}", host.rocm and f"ROCm {host.rocm}")
 
 
 def _python(host: Host, words: Catalogue) -> str:

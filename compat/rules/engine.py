@@ -69,7 +69,7 @@ def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report
     return Report(
         findings=_folded(ordered, rules),
         fine=tuple(item.answer.text for item in asked if isinstance(item.answer, Fits) and item.answer.text),
-        unchecked=_not_judged(asked, ordered, case),
+        unchecked=(*_questions(asked, ordered, case), *_silent(case.host), *_unjudged(asked)),
     )
 
 
@@ -210,11 +210,6 @@ def _root(code: str, parents: Mapping[str, str]) -> str:
 
 
 # --- what was not judged: never shown as fine ---
-
-
-def _not_judged(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) -> tuple[Unchecked, ...]:
-    """Questions that a message leaves open first, then what hung, then the rules that could not be asked."""
-    return (*_questions(asked, findings, case), *_silent(case.host), *_unjudged(asked))
 
 
 def _silent(host: Host) -> Iterator[Unchecked]:

@@ -131,7 +131,7 @@ def _applied(text: str, script: str) -> str | None:
     """One change; lines that are deleted stay as blank ones, so that every line keeps its number."""
     try:
         if found := _DELETE.fullmatch(script):
-            wanted = re.compile(_unslashed(found[1]), re.IGNORECASE if found[2] else 0)
+            wanted = re.compile(found[1].replace("\\/", "/"), re.IGNORECASE if found[2] else 0)
             return "\n".join("" if wanted.search(line) else line for line in text.split("\n"))
         if found := _REPLACE.fullmatch(script):
             wanted = re.compile(found[2], re.IGNORECASE if "I" in found[4] else 0)
@@ -140,7 +140,3 @@ def _applied(text: str, script: str) -> str | None:
     except (re.error, IndexError):
         return None
     return None
-
-
-def _unslashed(pattern: str) -> str:
-    return pattern.replace("\\/", "/")

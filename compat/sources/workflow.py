@@ -46,7 +46,7 @@ def _stage(name: str, job: Located) -> Stage:
             python = asked if _PYTHON.fullmatch(asked) else ""
         found = [replace(each, guarded=True) for each in _commands(step)]
         commands += found
-        folder = _folder(step, job)
+        folder = step.get("working-directory").text or job.get("defaults").get("run").get("working-directory").text
         for command in found:
             folder = f"{folder}/{command.words[-1]}" if command.words[0] == "cd" else folder
             installs += (_known(each, python, folder) for each in installers.installs([command]))
@@ -64,11 +64,6 @@ def _commands(step: Located) -> Iterator[Command]:
     if run.text and step.get("shell").text in {"", "bash", "sh"} and not step.get("if").text:
         # a block begins on the line below its key
         yield from shell.commands(_EXPRESSION.sub("$EXPRESSION", run.text), run.line + ("\n" in run.text))
-
-
-def _folder(step: Located, job: Located) -> str:
-    """The folder of the repository that a step works in; empty for its root."""
-    return step.get("working-directory").text or job.get("defaults").get("run").get("working-directory").text
 
 
 def _known(step: Install, python: str, folder: str) -> Install:
