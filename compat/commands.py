@@ -60,6 +60,7 @@ _UNPUBLISHED: Final = {
 # What compiles an extension against the framework that is installed, where pip makes no build environment of its own.
 _TOOLS: Final = ("ninja", "packaging", "psutil", "setuptools", "wheel")
 _BUILD_TOOLS: Final = Install(packages=tuple(Package(name=name) for name in _TOOLS))
+_SUDO: Final = pattern(r"(?:^|(?<=&& )|(?<=\| ))sudo ")
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 
@@ -77,6 +78,7 @@ class Place:
         dialect: ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
         init: what manages services, as in the facts; empty where that is not known.
         script: whether the lines are those of a script, however long.
+        root: whether root types there: a machine of root's need not have sudo.
     """
 
     platform: str = "linux"
@@ -87,6 +89,7 @@ class Place:
     dialect: str = ""
     init: str = ""
     script: bool = False
+    root: bool = False
 
 
 def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
@@ -100,7 +103,8 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
         manager = next((name for name in ("uv", "poetry") if any(map(_USES[name].match, commands))), "pip")
     where = machine.platform or "linux"
     conda = _by_conda(machine, commands)
-    return Place(platform=where, manager=manager, conda=conda, environment=kind, init=machine.init or "")
+    root = machine.user_id == 0 and not machine.container  # what a container asks of its host is typed by another user
+    return Place(platform=where, manager=manager, conda=conda, environment=kind, init=machine.init or "", root=root)
 
 
 def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
@@ -123,7 +127,8 @@ def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     own = [f"conda run -n {_named(one)} pip" for one in changes[new:] if isinstance(one, Python)]
     made = replace(place, manager=own[0] if own and place.environment == "conda" else "uv", conda=(), fresh=True)
     places = (place if number < new else made for number in range(len(changes)))
-    return tuple(line for change, here in zip(changes, places, strict=True) for line in _lines(change, here))
+    lines = [line for change, here in zip(changes, places, strict=True) for line in _lines(change, here)]
+    return tuple(_SUDO.sub("", line) for line in lines) if place.root else tuple(lines)
 
 
 def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) -> tuple[Install, ...]:

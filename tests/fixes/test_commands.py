@@ -82,6 +82,25 @@ def test_a_service_is_started_by_what_manages_services_there(init, restart, star
     assert typed([Service("docker"), Service("docker", start=True)], place) == (restart, start)
 
 
+@pytest.mark.parametrize(
+    ("facts", "lines"),
+    [
+        ({"user_id": 0}, ("service docker start", "modprobe a && modprobe b", "echo x | tee /etc/y")),
+        ({"user_id": 1000}, ("sudo service docker start", "sudo modprobe a && sudo modprobe b", "echo x | sudo tee /etc/y")),
+        # what a container asks of its host is typed by whoever owns that
+        ({"user_id": 0, "container": "docker"}, ("sudo service docker start", "sudo modprobe a && sudo modprobe b", "echo x | sudo tee /etc/y")),
+    ],
+)  # fmt: skip
+def test_root_needs_no_sudo_which_a_machine_of_roots_may_lack(facts, lines):
+    place = place_of(Host({name: Fact(value, "test") for name, value in {"init": "init", **facts}.items()}))
+    deeds = [
+        Service("docker", start=True),
+        Command("sudo modprobe a && sudo modprobe b"),
+        Command("echo x | sudo tee /etc/y"),
+    ]
+    assert typed(deeds, place) == lines
+
+
 def test_windows_restarts_its_linux_and_no_other_loader_is_told_of_linux_paths():
     wsl = typed([Command("sudo reboot")], Place(platform="wsl2"))
     windows = Host({"platform": Fact("windows", "test")})
