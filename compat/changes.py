@@ -147,18 +147,22 @@ class Container:
     """Start a container from an image.
 
     Attributes:
-        options: options of the engine, ``--gpus all``.
+        options: options of the engine, ``--shm-size=8g``.
         image: its name; empty for the image in question.
         command: what the engine does with the image, ``run`` or ``pull``.
         engine: program, ``docker``.
         where: where its options can be typed.
+        gpus: whether it is given all NVIDIA GPUs, by the option that the engine has for that.
+        group: group of the host that its user joins, as a shell gives its number.
     """
 
-    options: str
+    options: str = ""
     image: str = ""
     command: str = "run"
     engine: str = "docker"
     where: Where = ""
+    gpus: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

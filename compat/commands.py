@@ -61,6 +61,8 @@ _UNPUBLISHED: Final = {
 _TOOLS: Final = ("ninja", "packaging", "psutil", "setuptools", "wheel")
 _BUILD_TOOLS: Final = Install(packages=tuple(Package(name=name) for name in _TOOLS))
 _SUDO: Final = pattern(r"(?:^|(?<=&& )|(?<=\| ))sudo ")
+# How engines are told to give a container all NVIDIA GPUs, where not as Docker is.
+_GPUS: Final = {"podman": "--device nvidia.com/gpu=all", "singularity": "--nv", "apptainer": "--nv"}
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 
@@ -213,8 +215,14 @@ def _simple(change: Change, place: Place) -> str:
         case Service():
             return _service(change, place)
         case Container():
-            return f"{change.engine} {change.command} {change.options} {change.image or 'IMAGE'}"
+            return f"{change.engine} {change.command} {options_of(change)} {change.image or 'IMAGE'}"
     return ""
+
+
+def options_of(change: Container) -> str:
+    """The options by which an engine starts a container."""
+    gpus = _GPUS.get(change.engine, "--gpus all") if change.gpus else ""
+    return " ".join(filter(None, (gpus, change.options, change.group and f"--group-add {change.group}")))
 
 
 def _service(change: Service, place: Place) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Container, Install, Package, Variable, applied, deed
-from compat.commands import place_of, suited, typed
+from compat.commands import options_of, place_of, suited, typed
 from compat.findings import Fix
 from compat.fixes import containers, drivers, gpu_code, libraries, packages, toolkits
 from compat.fixes.questions import questions
@@ -107,7 +107,12 @@ def _written(fix: Fix, case: Case) -> Fix:
     bare = [one for one in changes if isinstance(one, Container) and not one.image]
     commands = typed([one for one in changes if one not in bare], place_of(case.host, case.commands))
     how = next(
-        (f": {one.engine} {one.command} {one.options}" for one in bare if one.options.split()[-1] not in fix.text), ""
+        (
+            f": {one.engine} {one.command} {said}"
+            for one in bare
+            if (said := options_of(one)).split()[-1] not in fix.text
+        ),
+        "",
     )
     text = f"{fix.text.rstrip('.')}{how}." if how and not commands else fix.text
     text = _shortened(text, commands)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Container, Service, System
+from compat.commands import options_of
 from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
-from compat.rules.remedies import CONFIGURE_DOCKER, LIST_DEVICES, of_system
+from compat.rules.remedies import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, of_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,12 +21,8 @@ if TYPE_CHECKING:
     from compat.fixes.subject import Subject
     from compat.rules.case import Case
 
-_RUN: Final = pattern(
-    r"\b(?:(?P<engine>docker|podman|nerdctl)(?P<middle>(?: container)? run)|(?P<snug>singularity|apptainer) \w+)\b"
-)
-_NODES: Final = "--device /dev/kfd --device /dev/dri"
-# Rootless Podman maps a number to another group of the host; it keeps the caller's own groups (podman-run(1)).
-_GROUP: Final = re.compile(r"--group-add \$\([^)]*\)")
+_SNUG: Final = frozenset({"singularity", "apptainer"})
+_RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:singularity|apptainer) \w+)\b")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _GUIDE: Final = " by docs.nvidia.com/datacenter/cloud-native/container-toolkit"
 _LONGEST: Final = 110  # characters of a command that is repeated whole
@@ -83,9 +80,11 @@ def _retyped(subject: Subject) -> Fix | None:
         return Fix(f"Give the service {name} the GPU in the compose file: {way}.")
     if not typed or len(typed) > _LONGEST:
         return None
-    options = {"podman": "--device nvidia.com/gpu=all"}.get(container_of([typed]), "--gpus all")
-    option, snug = (_NODES, "--rocm") if amd else (options, "--nv")
-    mended = _RUN.sub(lambda found: f"{found[0]} {snug if found['snug'] else option}", typed, count=1)
+    engine = container_of([typed])
+    option = options_of(Container(gpus=True, engine=engine))
+    if amd:
+        option = "--rocm" if engine in _SNUG else AMD_NODES
+    mended = _RUN.sub(lambda found: f"{found[0]} {option}", typed, count=1)
     return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
 
 
@@ -98,21 +97,18 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
     if change.command != "run" or engine == change.engine:
         return (change,)
     if engine in {"podman", "nerdctl"}:
-        option = "--device nvidia.com/gpu=all" if engine == "podman" else "--gpus all"
-        options = change.options.replace("--gpus all", option)
-        if engine == "podman" and not any(re.search(r"\bsudo podman\b", line) for line in case.commands):
-            options = _GROUP.sub("--group-add keep-groups", options)
-        return (replace(change, engine=engine, options=options),)
-    snug = engine in {"singularity", "apptainer"} and change.options == "--gpus all"
-    return (replace(change, engine=engine, command="exec", options="--nv"),) if snug else ()
+        # rootless Podman maps a number to another group of the host; it keeps the caller's own groups (podman-run(1))
+        rootless = engine == "podman" and not any(re.search(r"\bsudo podman\b", line) for line in case.commands)
+        return (replace(change, engine=engine, group="keep-groups" if change.group and rootless else change.group),)
+    snug = engine in _SNUG and change.gpus and not (change.options or change.group)
+    return (replace(change, engine=engine, command="exec"),) if snug else ()
 
 
 def _with_nodes(subject: Subject) -> Fix | None:
     """AMD's device nodes, for an image that nothing names."""
     if not subject.host.container or any("/dev/kfd" in line for line in subject.case.commands):
         return None
-    start = Container(_NODES)
-    return Fix("Start the container with AMD's device nodes.", changes=(start,))
+    return Fix("Start the container with AMD's device nodes.", changes=(Container(AMD_NODES),))
 
 
 def _no_driver(subject: Subject) -> Fix:

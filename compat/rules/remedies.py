@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 LIST_DEVICES: Final = Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux")
 CONFIGURE_DOCKER: Final = Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux")
 
+# A container with AMD's device nodes, and the group that may open them.
+AMD_NODES: Final = "--device /dev/kfd --device /dev/dri"
+WITH_AMD: Final = Container(AMD_NODES, where="linux", group="$(getent group render | cut -d: -f3)")
+
 # Distribution -> those that are built from it and take its commands (``ID`` and ``ID_LIKE`` of os-release(5)).
 _KIN: Final = {
     "ubuntu": "pop linuxmint zorin elementary neon tuxedo",
@@ -154,6 +158,5 @@ def branch(host: Host) -> str:
 def run_with_gpu(host: Host) -> Container:
     """How to hand GPUs to a container, for the GPUs that are known."""
     if {gpu.vendor for gpu in host.gpus or ()} == {"amd"}:
-        group = "--group-add $(getent group render | cut -d: -f3)"
-        return Container(f"--device /dev/kfd --device /dev/dri {group}", where="linux")
-    return Container("--gpus all")
+        return WITH_AMD
+    return Container(gpus=True)

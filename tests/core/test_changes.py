@@ -98,7 +98,12 @@ def test_no_change_is_no_machine_after_it():
         (Command("wsl --install"), Place(), "wsl --install"),
         (install("jax", extras=("cuda12",), upgrade=True), Place(), 'pip install --upgrade "jax[cuda12]"'),
         (Driver("580", (Command("sudo apt install nvidia-open"),)), Place(), "sudo apt install nvidia-open"),
-        (Container("--gpus all"), Place(), "docker run --gpus all IMAGE"),
+        (Container(gpus=True), Place(), "docker run --gpus all IMAGE"),
+        (
+            Container(gpus=True, group="7", engine="podman"),
+            Place(),
+            "podman run --device nvidia.com/gpu=all --group-add 7 IMAGE",
+        ),
         (Container("-q", image="a:1", command="pull", engine="podman"), Place(), "podman pull -q a:1"),
     ],
 )

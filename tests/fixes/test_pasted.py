@@ -269,7 +269,7 @@ PASTED = {
         ),
         (
             "device-permission",
-            "podman run --group-add keep-groups --device /dev/kfd --device /dev/dri rocm/pytorch",
+            "podman run --device /dev/kfd --device /dev/dri --group-add keep-groups rocm/pytorch",
             "getent",
         ),
     ),
@@ -278,7 +278,11 @@ PASTED = {
             "$ sudo podman run --device /dev/kfd --device /dev/dri rocm/pytorch rocminfo\n"
             "Unable to open /dev/kfd read-write: Permission denied\n"
         ),
-        ("device-permission", "podman run --group-add $(getent group render | cut -d: -f3)", "keep-groups"),
+        (
+            "device-permission",
+            "podman run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3)",
+            "keep-groups",
+        ),
     ),
     "an image that nobody names": (
         "root@0123456789ab:/# rocminfo\nUnable to open /dev/kfd read-write: No such file or directory\n",

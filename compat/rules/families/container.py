@@ -70,7 +70,7 @@ class ContainerDriverCapabilities(NvidiaRule):
     """
 
     area = "docker"
-    changes = (Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"),)
+    changes = (Container("-e NVIDIA_DRIVER_CAPABILITIES=compute,utility", gpus=True),)
 
     def check(self, env: Mapping[str, str]) -> Outcome:
         """The variable is set, and names neither ``all`` nor ``compute``."""
@@ -106,7 +106,7 @@ class ContainerNoGpu(Rule):
         System("container-toolkit"),
         remedies.CONFIGURE_DOCKER,
         Service("docker"),
-        Container("--gpus all"),
+        Container(gpus=True),
     )
 
     def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:

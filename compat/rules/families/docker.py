@@ -292,7 +292,7 @@ class ContainerVisibleDevicesUnprivileged(NvidiaRule):
     area = "docker"
     requires = ("container-no-gpu",)
     asks = ("gpu_runtime", "toolkit_config")
-    changes = (Container("--gpus all"),)
+    changes = (Container(gpus=True),)
     _SETTING: Final = "accept-nvidia-visible-devices-envvar-when-unprivileged"  # config.toml of the toolkit
 
     def check(self, host: Host, signals: Hearing) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -207,9 +208,7 @@ class DevicePermission(Rule):
     asks = ("device_nodes_denied", "groups", "device_groups")
     changes = (
         Command("sudo usermod -aG render,video $USER", "host"),
-        Container(
-            "--group-add $(getent group render | cut -d: -f3) --device /dev/kfd --device /dev/dri", where="linux"
-        ),
+        remedies.WITH_AMD,
     )
 
     def check(self, case: Case, host: Host) -> Outcome:
@@ -225,7 +224,7 @@ class DevicePermission(Rule):
         join = Command(f"sudo usermod -aG {owner} $USER", "host")
         fix = Fix(f"Join the group {owner} and log in again.", changes=(join,))
         if host.container:
-            group = Container(f"--group-add $(stat -c %g {denied[0]})", where="linux")
+            group = Container(where="linux", group=f"$(stat -c %g {denied[0]})")
             fix = Fix("Pass the group of the node into the container.", changes=(group,))
         detail = f"{', '.join(denied[:3])} may not be opened."
         return Found(detail=detail, facts=told(device_nodes_denied=True, device_groups=host.device_groups), fix=fix)
@@ -235,7 +234,7 @@ class DevicePermission(Rule):
         """A container with AMD's nodes and without their group, in which a program sees no GPU."""
         if not case.signals.saying("no-access") or not commanded.lacks_group(case.commands):
             return None
-        nodes = Container("--device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd)", where="linux")
+        nodes = replace(remedies.WITH_AMD, group="$(stat -c %g /dev/kfd)")
         return Found(
             detail="The container gets AMD's device nodes, but not the group render that owns them.",
             confidence="likely",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compat.changes import Command, Container, System, Variable
+from compat.changes import Command, System, Variable
 from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cite
+from compat.rules.remedies import WITH_AMD
 from compat.rules.rule import AmdRule, Fits, Found, Outcome
 from compat.targets import kernels_for
 
@@ -68,11 +69,7 @@ class RocmContainerFlags(AmdRule):
     area = "rocm"
     platforms = ("linux",)
     requires = ("container-no-gpu",)
-    changes = (
-        Container(
-            "--device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3)", where="linux"
-        ),
-    )
+    changes = (WITH_AMD,)
 
     def check(self, container: str, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:
         """Inside a container an AMD GPU is known, but /dev/kfd or every /dev/dri/renderD* is missing."""

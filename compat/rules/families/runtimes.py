@@ -231,7 +231,7 @@ class PtxJitDisabled(NvidiaRule):
     area = "driver"
     requires = ("container-driver-capabilities",)
     asks = ("libraries",)
-    changes = (Variable("CUDA_DISABLE_PTX_JIT"), Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"))
+    changes = (Variable("CUDA_DISABLE_PTX_JIT"), Container("-e NVIDIA_DRIVER_CAPABILITIES=compute,utility", gpus=True))
     _OFF: Final = ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT")
 
     def check(self, env: Mapping[str, str], signals: Hearing) -> Outcome:
