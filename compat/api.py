@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Report, Stamp
     from compat.matrix import Matrix
-    from compat.matrix.listing import Table
     from compat.plan import Answer, Plan
     from compat.render.explanation import Explanation
+    from compat.tables import Table
 
 __all__ = [
     "CannotCheckError",
@@ -279,10 +279,9 @@ def document(value: Diagnosis | Report | Answer | Inspected | Explanation | tupl
     Raises:
         TypeError: if it is none of them.
     """
-    from compat import facts, plan
+    from compat import facts, plan, tables
     from compat.app.inspection import Inspected
     from compat.findings import Report
-    from compat.matrix import listing
     from compat.render import document as told
     from compat.render.explanation import Explanation
 
@@ -296,7 +295,7 @@ def document(value: Diagnosis | Report | Answer | Inspected | Explanation | tupl
         case Inspected() | Explanation():
             made = value.plain()
         case tuple():
-            made = listing.document(value)
+            made = tables.document(value)
         case _:
             raise TypeError(f"no document is published for a {type(value).__name__}")
     return {key: facts.plain(item) for key, item in made.items()}

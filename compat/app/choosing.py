@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.app import hardware
-from compat.matrix.listing import Line, Table, table
+from compat.matrix.listing import table
+from compat.tables import Line, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from compat import targets, versions
 from compat.errors import InputError
 from compat.lazy import dataclass, pattern
-from compat.matrix.listing import Line, Table, by_release, cell, table
+from compat.matrix.listing import by_release, cell, table
+from compat.tables import Line, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

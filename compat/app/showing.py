@@ -17,7 +17,7 @@ from compat.errors import InputError
 from compat.joints.verdict import Clash, Fits
 from compat.lazy import pattern
 from compat.matrix import measured
-from compat.matrix.listing import Table, by_release, cell, line, subjects, table
+from compat.matrix.listing import by_release, cell, line, subjects, table
 from compat.matrix.variants import besides, measured_release, measured_releases, requirements, variants
 from compat.names import normalise
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.matrix.rows import Build, Image, Row
+    from compat.tables import Table
 
 _RELEASE: Final = pattern(r"(cuda|rocm|cudnn|nccl|tensorrt|jetpack|l4t)[ =]{0,3}v?(\d[\d.]{0,30})", re.IGNORECASE)
 _PACKAGE: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?")

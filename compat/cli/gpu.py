@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from compat.matrix.listing import Table
+    from compat.tables import Table
 
 FORMATS = Formats("text", "json", "html")
 TITLE = "GPU products, what serves them, and which of them run a requirement."

@@ -7,7 +7,7 @@ import typer
 from compat.cli.options import Formats, Knowledge, Speech, Texts
 
 if TYPE_CHECKING:
-    from compat.matrix.listing import Table
+    from compat.tables import Table
 
 FORMATS = Formats("text", "json")
 TITLE = "Look at the compatibility matrix and check it."
@@ -130,12 +130,12 @@ def _plain(speech: Speech, body: "dict[str, Any]", text: str) -> None:
 
 def _say(tables: "tuple[Table, ...]", speech: Speech, *, sources: bool) -> None:
     """Say tables as ``envcheck.matrix/1`` or for people."""
-    from compat.matrix import listing
+    from compat import tables as values
     from compat.render import document, ink
     from compat.render.tables import text
 
     if speech.format == "json":
-        speech.say(document.encode(listing.document(tables)))
+        speech.say(document.encode(values.document(tables)))
     else:
         speech.say(text(tables, pen=ink.ink(colored=speech.colored), sources=sources))
 

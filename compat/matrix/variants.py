@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import compat.matrix.measured as measured
-from compat.matrix.listing import Line, Table, cell, line, table
+from compat.matrix.listing import cell, line, table
+from compat.tables import Line, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

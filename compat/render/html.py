@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Finding, Report
     from compat.render.language import Catalogue
-    from compat.render.tables import Table
+    from compat.tables import Table
 
 _FOLDER: Final = Path(__file__).parent / "page"
 

@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from compat.render.ink import Ink, printable, table
 
-
-class Line(Protocol):
-    """One line of a table: its cells, how it is known, the ids of its sources."""
-
-    @property
-    def cells(self) -> Sequence[str]: ...  # noqa: D102 - see compat.matrix.listing
-
-    @property
-    def how(self) -> str: ...  # noqa: D102
-
-    @property
-    def source(self) -> Sequence[str]: ...  # noqa: D102
-
-    @property
-    def origin(self) -> str: ...  # noqa: D102
-
-
-class Table(Protocol):
-    """A titled table with the citations of its sources."""
-
-    @property
-    def title(self) -> str: ...  # noqa: D102
-
-    @property
-    def columns(self) -> Sequence[str]: ...  # noqa: D102
-
-    @property
-    def lines(self) -> Sequence[Line]: ...  # noqa: D102
-
-    @property
-    def sources(self) -> Mapping[str, str]: ...  # noqa: D102
+if TYPE_CHECKING:
+    from compat.tables import Line, Table
 
 
 def text(tables: Iterable[Table], *, pen: Ink | None = None, sources: bool = False) -> str:

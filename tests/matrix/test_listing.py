@@ -10,8 +10,9 @@ from compat.app.showing import show
 from compat.errors import InputError
 from compat.matrix import Matrix, matrix, store
 from compat.matrix.diff import diff
-from compat.matrix.listing import by_release, list_table, plain, subjects
+from compat.matrix.listing import by_release, list_table, subjects
 from compat.matrix.rows import Build
+from compat.tables import plain
 
 MATRIX = matrix()
 

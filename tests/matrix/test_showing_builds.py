@@ -7,7 +7,7 @@ import pytest
 from compat.app.showing import show
 from compat.errors import InputError
 from compat.matrix import matrix
-from compat.matrix.listing import plain
+from compat.tables import plain
 
 
 def shown(text):
