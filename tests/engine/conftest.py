@@ -38,6 +38,9 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/engine" in str(item.path):
             item.add_marker(pytest.mark.engine)
+            large = item.get_closest_marker("large")
+            if large and not os.environ.get("ENVCHECK_ENGINE_ALL"):
+                item.add_marker(pytest.mark.skip(reason=f"{large.args[0]}; set ENVCHECK_ENGINE_ALL=1 to run it too"))
 
 
 @pytest.fixture(scope="session")

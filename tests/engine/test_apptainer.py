@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,9 +12,7 @@ import pytest
 from compat.dockerfile import Settings, elsewhere
 
 pytestmark = [
-    pytest.mark.skipif(
-        not os.environ.get("ENVCHECK_ENGINE_ALL"), reason="minutes; set ENVCHECK_ENGINE_ALL=1 to run it"
-    ),
+    pytest.mark.large("minutes"),
     pytest.mark.skipif(not shutil.which("apptainer"), reason="no apptainer is installed (Debian's unstable has it)"),
 ]
 

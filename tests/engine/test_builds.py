@@ -12,7 +12,10 @@ from compat.errors import CannotCheckError, InputError
 from compat.plan import GpuVerdict
 
 GOOD = "import types\nversion = types.SimpleNamespace(cuda='11.8', hip=None)\n"
+other = pytest.mark.large("cheaper tests build by each builder")
 both = pytest.mark.parametrize("builder", ["buildkit", "classic"])
+buildkit_first = pytest.mark.parametrize("builder", ["buildkit", pytest.param("classic", marks=other)])
+classic_first = pytest.mark.parametrize("builder", [pytest.param("buildkit", marks=other), "classic"])
 
 
 @pytest.fixture
@@ -65,7 +68,7 @@ def test_a_dependency_cannot_pull_the_framework_away(made, cuda, shelf, default_
     assert "greedy 1.0 depends on torch>=2.5" in built.why
 
 
-@both
+@buildkit_first
 def test_a_second_copy_of_cuda_in_the_base_stops_the_build(made, cuda, shelf, builder, client, tmp_path):
     text = "FROM python:3.11-slim\nRUN mkdir -p /usr/local/cuda/lib64 && touch /usr/local/cuda/lib64/libcublas.so.11\n"
     assert build_image(text, tag="envcheck-test/double-base", context=tmp_path, builder="classic").ok
@@ -104,7 +107,7 @@ def test_a_base_that_does_not_exist_is_named(made, cuda):
     assert "localhost:9" in built.log
 
 
-@both
+@buildkit_first
 def test_the_distributions_python_serves_a_cuda_base(made, cuda, shelf, builder, base, client):
     """NVIDIA's base has no Python: ours installs it, where copies of the tutorials' form fail at once."""
     base("nvidia/cuda:12.6.3-base-ubuntu22.04")
@@ -121,7 +124,7 @@ def test_the_distributions_python_serves_a_cuda_base(made, cuda, shelf, builder,
     assert "venv" in lines
 
 
-@both
+@classic_first
 def test_files_and_requirements_of_the_context_arrive(made, cuda, shelf, default_index, builder, client, tmp_path):
     shelf.add("torch", "2.0.1+cu118", GOOD)
     default_index.add("tool", "1.5", "VALUE = 7\n")

@@ -7,7 +7,6 @@ libraries without code: its CUDA builds are gigabytes.
 from __future__ import annotations
 
 import io
-import os
 import re
 import shutil
 import subprocess
@@ -22,9 +21,7 @@ from compat.build import build_image, verify
 from compat.kernels import inspect
 from compat.plan import GpuVerdict, PlannedBuild
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("ENVCHECK_ENGINE_ALL"), reason="compilers of some 100 MB; set ENVCHECK_ENGINE_ALL=1 to run them"
-)
+pytestmark = pytest.mark.large("compilers of some 100 MB")
 
 NVCC = ("nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88", "nvidia-cuda-runtime==13.0.96")
 CUDA = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -36,10 +35,7 @@ told = (os.environ["TORCH_CUDA_ARCH_LIST"], torch.version.cuda, said.stdout.deco
 open("built.py", "w").write("ARCHES, TORCH, CACHED = %r\\n" % (told,))
 setup(name="ext", version="1.0", py_modules=["built"])
 """
-large = pytest.mark.skipif(
-    not os.environ.get("ENVCHECK_ENGINE_ALL"),
-    reason="gigabytes of wheels, or minutes; set ENVCHECK_ENGINE_ALL=1 to build these too",
-)
+large = pytest.mark.large("gigabytes of wheels, or minutes")
 
 
 @pytest.fixture
@@ -61,7 +57,7 @@ def source(folder, text):
             archive.addfile(entry, io.BytesIO(content.encode()))
 
 
-@pytest.mark.parametrize("builder", ["buildkit", "classic"])
+@pytest.mark.parametrize("builder", ["buildkit", pytest.param("classic", marks=large)])
 def test_what_is_compiled_is_compiled_against_the_plan_and_leaves_no_compiler(
     made, cuda, shelf, default_index, builder, base, client
 ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,10 +14,7 @@ from compat import dockerfile
 from compat.build import verify
 from compat.plan import Answer, PlannedBuild, dump
 
-crossed = pytest.mark.skipif(
-    not os.environ.get("ENVCHECK_ENGINE_ALL"),
-    reason="other tests build by each builder and with each installer; set ENVCHECK_ENGINE_ALL=1 for these too",
-)
+crossed = pytest.mark.large("other tests build by each builder and with each installer")
 BUILDERS = [
     pytest.param({"builder": "buildkit", "installer": "pip"}, id="buildkit-pip", marks=crossed),
     pytest.param({"builder": "classic", "installer": "pip"}, id="classic-pip", marks=crossed),
@@ -77,9 +73,7 @@ def test_torch_comes_from_the_index_that_is_named(made, slim, index):
     assert found["torch.compile"] == "skip"  # no compiler was asked for, and the image has none
 
 
-large = pytest.mark.skipif(
-    not os.environ.get("ENVCHECK_ENGINE_ALL"), reason="large wheels; set ENVCHECK_ENGINE_ALL=1 to build these too"
-)
+large = pytest.mark.large("large wheels")
 FRAMEWORKS = {
     "jax": PlannedBuild(name="jax", version="0.10.2", runtime="cpu", pins=("jaxlib==0.10.2",), module="jax"),
     "torch": PlannedBuild(name="torch", version="2.13.0+cpu", runtime="cpu", module="torch"),

@@ -20,9 +20,7 @@ from compat import ci
 from compat.build import build_image, verify
 from compat.plan import PlannedBuild
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("ENVCHECK_ENGINE_ALL"), reason="pushes whole images; set ENVCHECK_ENGINE_ALL=1 for these too"
-)
+pytestmark = pytest.mark.large("pushes whole images")
 GOOD = "import types\nversion = types.SimpleNamespace(cuda='11.8', hip=None)\n"
 SCANNER = """
 import json, os, pathlib
