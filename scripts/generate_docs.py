@@ -20,8 +20,9 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
+import configuration_page as configuration
+
 from compat import cli, rules
-from compat.app import configuration
 from compat.app.explain import advice
 from compat.app.knowledge import load
 from compat.build.codes import CODES
