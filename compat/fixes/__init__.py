@@ -57,7 +57,8 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         if later is not case and _about(one) in _told(judge(case.host)) - _told(judge(later.host)):
             fix = Fix("The steps above mend this too.", checked=True)
         else:
-            fix = _mended(one, later, judge) if id(one) in chosen else _unreplayed(one, later)
+            sharp = _drafted(one, later) if id(one) in chosen else None
+            fix = _tried(sharp, one, later.host, judge, later.matrix) if sharp else _unreplayed(one, later)
         follow = tuple(replace(item, fix=_unreplayed(item, later)) for item in one.consequences)
         findings.append(replace(one, fix=fix, consequences=follow))
         if fix.checked:
@@ -82,11 +83,6 @@ def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
         return found
 
     return remembered
-
-
-def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Fix:
-    """A finding's fix made exact, written out and tried."""
-    return _tried(_drafted(finding, case), finding, case.host, judge, case.matrix)
 
 
 def _drafted(finding: Finding, case: Case) -> Fix:

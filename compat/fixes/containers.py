@@ -25,6 +25,11 @@ _SNUG: Final = frozenset({"singularity", "apptainer"})
 _RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:singularity|apptainer) \w+)\b")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _GUIDE: Final = " by docs.nvidia.com/datacenter/cloud-native/container-toolkit"
+# Windows' GPUs in WSL (learn.microsoft.com/windows/wsl, "GPU acceleration"), as containers are given them.
+_NO_NODE: Final = (
+    "Load the GPU's kernel driver on the host, which makes the node. WSL and Docker Desktop have none: start it there "
+    "by --device /dev/dxg -v /usr/lib/wsl:/usr/lib/wsl."
+)
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
@@ -38,6 +43,8 @@ def no_gpu(subject: Subject) -> Fix | None:
     if signals.get("cdi-unresolvable"):
         text = "Make the list of devices that CDI names, and let the user of the engine read it."
         return Fix(text, changes=(LIST_DEVICES,))
+    if signals.get("docker-device-missing"):
+        return Fix(_NO_NODE)
     if fix := old_compose(subject):
         return fix
     if signals.get("cli-wsl"):

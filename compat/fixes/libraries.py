@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
-    from compat.matrix.rows import Soname
+    from compat.matrix.rows import Build, Soname
 
 # DLLs whose number is the major of cuDNN or of CUDA.
 _CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
@@ -183,10 +183,17 @@ def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
 
 
 def _runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
-    """Packages of CUDA majors that the driver runs, as far as it is known: it runs none later than its own."""
+    """Packages of CUDA majors that the driver runs, none later than its own, and that a build for this Python has."""
+    made = {series(row.runtime) for row in subject.matrix.builds(subject.framework_name()) if _for_python(row, subject)}
+    rows = [row for row in rows if row.package.rpartition("-cu")[2] in made] or rows
     most = series(cuda_of_driver(subject.matrix, subject.host.driver) or subject.host.driver_cuda or "")
     later = {f"-cu{number}" for number in range(int(most) + 1, int(most) + 20)} if most else set()
     return [row for row in rows if f"-{row.package.rpartition('-')[2]}" not in later] or rows
+
+
+def _for_python(row: Build, subject: Subject) -> bool:
+    """Whether a build is for the Python that is there, as far as that is known."""
+    return bool(subject.host.python) and series(subject.host.python or "", 2) in row.python
 
 
 def _cuda(subject: Subject) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from compat.findings import Ask
 from compat.rules.engine import facts_of
 from compat.rules.registry import RULES
-from compat.rules.stack import vendors_of
+from compat.rules.stack import canonical, vendors_of
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
@@ -17,37 +17,44 @@ if TYPE_CHECKING:
 _MOST: Final = 3  # questions that a person answers
 _ALWAYS: Final = ("gpus", "driver", "packages", "builds", "python", "platform", "os")  # where nothing is known at all
 
-# Programs whose output states facts: the command on Linux, on Windows, on a Mac (empty where there is none), and the
-# facts. Those that state most stand first.
+# Programs whose output states facts: the command on Linux, on Windows, on a Mac (empty where there is none), the facts,
+# and the vendor or framework whose program it is. Those that state most stand first.
 _PROGRAMS: Final = (
-    (("nvidia-smi", "nvidia-smi", ""), frozenset({"gpus", "driver", "driver_cuda", "nvml"})),
-    (("rocminfo | grep -E 'Marketing|gfx'", "hipinfo", ""), frozenset({"gpus", "rocm", "amdgpu", "hip"})),
+    (("nvidia-smi", "nvidia-smi", ""), "gpus driver driver_cuda nvml", "nvidia"),
+    (("rocminfo | grep -E 'Marketing|gfx'", "hipinfo", ""), "gpus rocm amdgpu hip", "amd"),
+    (("sycl-ls", "sycl-ls", ""), "gpus intel_runtime", "intel"),
     (
         ("python -m torch.utils.collect_env",) * 3,
-        frozenset(
-            {"builds", "packages", "python", "platform", "os", "glibc", "gpus", "driver", "cudnn", "cuda_toolkit"}
-        ),
+        "builds packages python platform os glibc gpus driver cudnn cuda_toolkit",
+        "torch",
     ),
-    (("pip list",) * 3, frozenset({"packages", "builds", "conda_packages", "package_requires"})),
-    (("env | grep -E 'CUDA|NVIDIA|HIP|HSA|LD_LIBRARY'", "set CUDA", ""), frozenset({"env"})),
-    (("ldconfig -p | grep -E 'libcu|libnv'", 'where /R "%CUDA_PATH%" *.dll', ""), frozenset({"libraries", "cudnn"})),
-    (("nvcc --version", "nvcc --version", ""), frozenset({"cuda_toolkit", "cuda_toolkits"})),
-    (("gcc --version", "cl", "clang --version"), frozenset({"gcc", "clang", "msvc"})),
     (
-        ("ls -l /dev/nvidia* /dev/kfd /dev/dri", "", ""),
-        frozenset({"device_nodes", "device_nodes_denied", "device_groups"}),
+        ('python -c "import jax; jax.print_environment_info()"',) * 3,
+        "packages python platform gpus driver driver_cuda",
+        "jax",
     ),
-    (("lsmod | grep -E 'nvidia|nouveau|amdgpu'", "", ""), frozenset({"modules", "driver_branch"})),
     (
-        ("docker info", "docker info", ""),
-        frozenset({"engine", "engine_status", "engine_flavour", "gpu_runtime", "cgroup"}),
+        ('python -c "import tensorflow as tf; print(tf.__version__); print(tf.sysconfig.get_build_info())"',) * 3,
+        "builds packages",
+        "tensorflow",
     ),
-    (("nvidia-ctk --version", "", ""), frozenset({"container_toolkit", "toolkit_config", "cdi_devices"})),
-    (
-        ("cat /etc/os-release; uname -a; ldd --version", "ver", "sw_vers"),
-        frozenset({"os", "platform", "kernel", "glibc", "libc"}),
-    ),
+    (('python -c "import paddle; paddle.utils.run_check()"',) * 3, "builds gpus driver_cuda cudnn", "paddlepaddle"),
+    (("pip list",) * 3, "packages builds conda_packages package_requires", ""),
+    (("env | grep -E 'CUDA|NVIDIA|HIP|HSA|LD_LIBRARY'", "set CUDA", ""), "env", ""),
+    (("ldconfig -p | grep -E 'libcu|libnv'", 'where /R "%CUDA_PATH%" *.dll', ""), "libraries cudnn", ""),
+    (("nvcc --version", "nvcc --version", ""), "cuda_toolkit cuda_toolkits", ""),
+    (("gcc --version", "cl", "clang --version"), "gcc clang msvc", ""),
+    (("ls -l /dev/nvidia* /dev/kfd /dev/dri", "", ""), "device_nodes device_nodes_denied device_groups", ""),
+    (("lsmod | grep -E 'nvidia|nouveau|amdgpu'", "", ""), "modules driver_branch", ""),
+    (("docker info", "docker info", ""), "engine engine_status engine_flavour gpu_runtime cgroup", ""),
+    (("nvidia-ctk --version", "", ""), "container_toolkit toolkit_config cdi_devices", ""),
+    (("cat /etc/os-release; uname -a; ldd --version", "ver", "sw_vers"), "os platform kernel glibc libc", ""),
 )
+# Programs that speak on the machines of one vendor alone.
+_SPEAKERS: Final = {
+    **dict.fromkeys(("hip", "hsa", "rocminfo", "miopen", "rocblas", "amd-smi"), "amd"),
+    **dict.fromkeys(("intel", "sycl", "level-zero", "ipex", "itex"), "intel"),
+}
 
 
 def questions(report: Report, case: Case) -> tuple[Ask, ...]:
@@ -83,17 +90,19 @@ def _unknown(facts: tuple[str, ...], case: Case) -> frozenset[str]:
 
 
 def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
-    """The programs of this platform, without those of a vendor whose GPUs are not there."""
+    """The programs of this platform, of the vendors that are there or speak, and of the frameworks in question."""
     column = {"windows": 1, "darwin": 2}.get(case.host.platform or "", 0)
-    vendors = vendors_of(case.host)
-    foreign = {
-        name for name, vendor in (("nvidia-smi", "nvidia"), ("rocminfo", "amd")) if vendors and vendor not in vendors
-    }
-    found = [(commands[column], facts) for commands, facts in _PROGRAMS if commands[column]]
-    spoken = {item.signal.program for item in case.signals}
-    if spoken & {"jax", "tensorflow", "paddle"} and "torch" not in spoken:  # who has no torch cannot run its script
-        found = [one for one in found if "torch" not in one[0]]
-    return [one for one in found if one[0].partition(" ")[0] not in foreign]
+    spoken = {canonical(item.signal.program) for item in case.signals}
+    named = {*map(canonical, case.signals.said.get("called", ())), *(item.name for item in case.installed)}
+    others = (spoken | named) & {"jax", "tensorflow", "paddlepaddle"}  # general words are read as torch's
+    torch = {"torch"} if "torch" in named or not others else set[str]()
+    vendors = vendors_of(case.host) or {_SPEAKERS[one] for one in spoken & _SPEAKERS.keys()}
+    own = {"", *others, *torch, *(vendors or {"nvidia", "amd"})}
+    return [
+        (commands[column], frozenset(facts.split()))
+        for commands, facts, of in _PROGRAMS
+        if commands[column] and of in own
+    ]
 
 
 def _worth(facts: frozenset[str], wanted: dict[str, frozenset[str]]) -> tuple[int, int]:

@@ -88,6 +88,10 @@ def missing(subject: Subject) -> Fix | None:
             f"The framework is built for ROCm {rocm[4:]}, whose compiler is hipcc: install this package's ROCm build."
         )
         return Fix(text, changes=(Variable("ROCM_HOME", "/opt/rocm"),))
+    asked = "cuda-home-unset" in subject.case.signals and not subject.host.cuda_toolkits
+    if asked and subject.host.platform != "windows" and subject.host.source("cuda_toolkit").startswith("nvcc"):
+        home = Variable("CUDA_HOME", "$(dirname $(dirname $(readlink -f $(command -v nvcc))))")
+        return Fix(f"nvcc {subject.host.cuda_toolkit} is there: let CUDA_HOME name its folder.", changes=(home,))
     if (fix := matching(subject)) is not None or subject.host.container:
         return fix
     windows = subject.host.platform == "windows"

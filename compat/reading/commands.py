@@ -70,6 +70,7 @@ _AMD_NODES: Final = ("/dev/kfd", "/dev/dri")
 _JOINED: Final = pattern(
     r"--privileged|--group-add[ =](?!video\b)\S|keep-groups|--user[ =](?:0|root)\b|-u[ =](?:0|root)\b"
 )
+_GPU: Final = pattern(r"--gpus|--runtime[= ]nvidia|nvidia\.com/gpu|/dev/kfd|NVIDIA_VISIBLE_DEVICES|--nv|--rocm")
 _COMPILES: Final = pattern(
     r"setup\.py|\bmake\b|\bcmake\b|(?<![\w-])(?:nvcc|hipcc)\b(?!\s*$|\s{1,4}(?:-V\b|--version))|--no-build-isolation|--no-binary|make\.sh|build_ext|"
     r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
@@ -91,17 +92,7 @@ def container_of(commands: Sequence[str]) -> str:
 
 def asks_for_gpu(command: str) -> bool:
     """Whether a container command hands over a GPU."""
-    marks = (
-        "--gpus",
-        "--runtime=nvidia",
-        "--runtime nvidia",
-        "nvidia.com/gpu",
-        "/dev/kfd",
-        "NVIDIA_VISIBLE_DEVICES",
-        "--nv",
-        "--rocm",
-    )
-    return any(mark in command for mark in marks)
+    return bool(_GPU.search(command))
 
 
 def image_of(commands: Sequence[str]) -> str:

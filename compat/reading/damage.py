@@ -85,7 +85,9 @@ _RULE: Final = "-=*_+~# | "
 # Devices of collect_env that a form put on one line.
 _DEVICES = re.compile(r"(?<=\w) +(?=GPU \d{1,3}: )")
 # An item of a printed OrderedDict.
-_ITEM = re.compile(r"""\('([A-Za-z][^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
+_ITEM = re.compile(
+    r"""(\()?'([A-Za-z][^'\n]{1,60})'(?(1),|:)\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",\[\]{}]{1,40}))[),}]"""
+)
 
 
 def clean(text: str) -> tuple[Line, ...]:
@@ -144,7 +146,7 @@ def _parts(raw: str) -> list[str]:
         return [""]
     if "<" in raw:
         raw = _TAGS.sub("", _BREAKS.sub("\n", raw))
-    if "('" in raw and (raw.lstrip().startswith(("('", "[('")) or "OrderedDict(" in raw):
+    if raw.lstrip().startswith(("('", "[('")) or "OrderedDict(" in raw:
         return _spread(raw)
     if "GPU 1: " in raw:
         raw = _DEVICES.sub("\n", raw)
@@ -166,5 +168,5 @@ def _bare(line: str) -> str:
 
 def _spread(raw: str) -> list[str]:
     r"""A printed dictionary as one ``key: value`` line per item; ``\n`` inside values ends a line too."""
-    items = ((key, next(filter(None, values), "")) for key, *values in _ITEM.findall(raw))
+    items = ((key, next(filter(None, values), "")) for _, key, *values in _ITEM.findall(raw))
     return [line for key, value in items for line in f"{key}: {value}".split("\\n")] or [raw]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.matrix import Matrix
 
-_L4T: Final = pattern(r"\b(?:L4T|Linux for Tegra)\W{0,3}(?:version\W{0,2})?R?(\d{2}(?:\.\d{1,2}){1,2})", re.IGNORECASE)
+_L4T: Final = pattern(
+    r"\b(?:L4T(?:-[a-z]{2,12})?|Linux for Tegra)\W{0,3}(?:version\W{0,2})?R?(\d{2}(?:\.\d{1,2}){1,2})", re.IGNORECASE
+)
 _JETPACK: Final = pattern(r"\bJet\s?Pack\W{0,2}(\d(?:\.\d){0,2})\b", re.IGNORECASE)
 _IMAGE: Final = pattern(r"[:/-]r(\d{2}(?:\.\d{1,2}){1,2})")
 _TEGRA: Final = pattern(r"(\d{1,2}\.\d{1,3})\.\d{1,3}[\w.-]{0,20}-tegra\b")

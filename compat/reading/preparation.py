@@ -35,13 +35,14 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
         ("builds", _builds),
         ("gpus", _gpus),
         ("libraries", _libraries),
-        ("packages", _packages),
+        ("packages", lambda ours, theirs: {**theirs, **ours}),
     ):
         ours, theirs = readings.get(name), stated.get(name)
         if isinstance(ours, Fact) and isinstance(theirs, Fact) and ours.value:
             merged[name] = Fact(merge(ours.value, theirs.value), f"{ours.source}; {theirs.source}")
-    if "container" not in merged and (kind := told.container_of(commands)):
-        merged["container"] = Fact(kind, "command")
+    logged = "docker" if signals.said.get("compose") else ""  # by Compose, each line under its service's name
+    if "container" not in merged and (kind := told.container_of(commands) or logged):
+        merged["container"] = Fact(kind, "error text" if kind is logged else "command")
     if "image" not in merged and (image := told.image_of(commands)):
         merged["image"] = Fact(image, "command")
     merged.update(board(Host(merged), signals.text, matrix))
@@ -66,11 +67,6 @@ def _gpus(ours: tuple[Gpu, ...], theirs: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     named = {gpu.name: gpu for gpu in theirs}
     only = theirs[0] if len(theirs) == 1 and not theirs[0].name and len({gpu.name for gpu in ours}) == 1 else None
     return tuple(_filled(gpu, found) if (found := named.get(gpu.name) or only) else gpu for gpu in ours)
-
-
-def _packages(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
-    """The packages that were read, and below them those that a message names."""
-    return {**theirs, **ours}
 
 
 def _libraries(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:

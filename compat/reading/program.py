@@ -75,11 +75,6 @@ class Program:
             yield from self.beyond(view)
 
 
-def _unpacked_cuda(value: str) -> str:
-    """``12040`` -> ``12.4``; a dotted version as it is."""
-    return versions.unpacked_cuda(int(value)) if value.isdigit() else value
-
-
 def _unpacked_cudnn(value: str) -> str:
     """``8902`` -> ``8.9.2``; a dotted version as it is. With fewer than four digits the number is cut."""
     if not value.isdigit():
@@ -90,7 +85,7 @@ def _unpacked_cudnn(value: str) -> str:
 # Fact -> how its value is brought into the catalogue's spelling.
 _SPELLED: Final[Mapping[str, Callable[[str], str]]] = {
     "packages": package_version,
-    "driver_cuda": _unpacked_cuda,
+    "driver_cuda": lambda value: versions.unpacked_cuda(int(value)) if value.isdigit() else value,  # 12040 is 12.4
     "cudnn": _unpacked_cudnn,
 }
 

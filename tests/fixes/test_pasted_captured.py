@@ -54,6 +54,75 @@ CAPTURED = {
         f"{CONDA}{NONE.format('2.0.1', '2.2.0, 2.2.1')}\nPython 3.12.1",
         ("python-unsupported", "conda run -n py311 pip install torch==2.0.1", "uv "),
     ),
+    "the CUDA of the build, as TensorFlow prints it": (
+        (
+            "OrderedDict({'cpu_compiler': 'clang 18', 'cuda_version': '12.5.1', 'is_cuda_build': True, 'is_rocm_build': False})\n"
+            "Could not load dynamic library 'libcusolver.so.11'; dlerror: libcusolver.so.11: cannot open shared object file"
+        ),
+        ("library-missing", "pip install nvidia-cusolver-cu12", "cu11"),
+    ),
+    "a log of Compose is a container's": (
+        "app-1  | Traceback (most recent call last):\napp-1  | RuntimeError: Found no NVIDIA driver on your system. Please check",
+        ("container-no-gpu", "--gpus all", "dkms"),
+    ),
+    "a CUDA major that no build for this Python has": (
+        (
+            "/usr/lib/python3.7/dist-packages/x.py\nW tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not "
+            "load dynamic library 'libcusolver.so.11'; dlerror: libcusolver.so.11: cannot open shared object file"
+        ),
+        ("library-missing", "pip install nvidia-cusolver-cu11", "cu12"),
+    ),
+    "a library whose name has no lib": (
+        "ImportError: ascend_transport.so: cannot open shared object file: No such file or directory",
+        ("library-missing", "loader's path", "nvidia"),
+    ),
+    "a toolkit that answers and is not named": (
+        (
+            "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.\n# nvcc -V\n"
+            "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 11.4, V11.4.315\n"
+        ),
+        ("toolkit-missing", "CUDA_HOME=$(dirname", "nstall"),
+    ),
+    "a node that the host does not have": (
+        (
+            'docker: Error response from daemon: error gathering device information while adding custom device "/dev/dri": '
+            "no such file or directory"
+        ),
+        ("container-no-gpu", "/dev/dxg", "nvidia-ctk"),
+    ),
+    "AMD's node on a Windows, whose driver makes none": (
+        (
+            "OS + Distro and Version: Windows 11\nError response from daemon: error gathering device information while adding "
+            'custom device "/dev/kfd": no such file or directory'
+        ),
+        ("platform-unsupported", "WSL2", "modprobe"),
+    ),
+    "a file of a CDI specification that is gone": (
+        'Error: setting up CDI devices: failed to inject devices: failed to stat CDI host device "/dev/dri/renderD129"',
+        ("cdi-spec-stale", "nvidia-ctk cdi generate", "apt"),
+    ),
+    "devices that JAX's plug-in could not open": (
+        "RuntimeError: Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA",
+        ("devices-hidden", "GPUs that exist", "pip install"),
+    ),
+    "the library that keeps JAX's plug-in from starting, before what JAX then says": (
+        (
+            "WARNING: An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to "
+            "cpu.\nRuntimeError: Unable to load cuSPARSE. Is it installed?"
+        ),
+        ("library-missing", "jax[cuda12]", "jax[cpu]"),
+    ),
+    "an image for Jetson boards names the machine": (
+        (
+            "with nvcr.io/nvidia/l4t-pytorch:r34.1.0-pth1.12-py3 it works\n>>> torch.__version__\n'1.12.0'\n"
+            ">>> torch.cuda.is_available()\nFalse\n"
+        ),
+        ("cpu-only-build", "redist/jp", "whl/cu"),
+    ),
+    "a list of SYCL's without a GPU": (
+        "# sycl-ls\n[opencl:cpu][opencl:0] Intel(R) OpenCL, Intel(R) Core(TM) i7-1165G7 OpenCL 3.0 (Build 0)\n",
+        ("intel-no-compute-runtime", "Level Zero", "nvidia"),
+    ),
     "containers of a Windows run in Docker Desktop": (
         f'{WINDOWS}docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
         ("container-no-gpu", "WSL 2 engine", "systemctl"),

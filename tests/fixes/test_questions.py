@@ -1,5 +1,7 @@
 """What the doctor asks back, and the script of the steps that were checked."""
 
+import pytest
+
 from compat.app.doctor import judged
 from compat.facts import host
 from compat.matrix import matrix
@@ -40,10 +42,24 @@ def test_what_is_known_is_not_asked_for():
     assert all(one.run != "nvidia-smi" for one in known.questions)
 
 
-def test_a_user_of_another_framework_is_not_sent_to_torch():
-    found = asked("No GPU/TPU found, falling back to CPU.", platform="linux").questions
-    assert found
-    assert not any("torch" in one.run for one in found)
+@pytest.mark.parametrize(
+    ("error", "program"),
+    [
+        ("No GPU/TPU found, falling back to CPU.", "jax.print_environment_info()"),
+        ("Could not find cuda drivers on your machine, GPU will not be used.", "tf.sysconfig.get_build_info()"),
+        ("CUDNN 7.6, but CUDNN version in your machine is 7.3, which may cause", "paddle.utils.run_check()"),
+    ],
+)
+def test_a_user_of_another_framework_is_asked_for_what_that_prints(error, program):
+    found = [one.run for one in asked(error, platform="linux").questions]
+    assert any(program in run for run in found)
+    assert not any("torch" in run for run in found)
+
+
+def test_who_speaks_with_intels_gpus_is_asked_for_their_list():
+    found = [one.run for one in asked("Warning: XPU device count is zero!", platform="linux").questions]
+    assert "sycl-ls" in found
+    assert "nvidia-smi" not in found
 
 
 def test_questions_are_ready_to_paste():

@@ -30,9 +30,9 @@ from compat.reading.program import Program, said
 from compat.reading.systems import split_architecture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Pair, View
 
 _MARKS: Final = (
     "server version", "storage driver", "logging driver", "cgroup driver", "default runtime", "docker root dir",
@@ -85,11 +85,6 @@ def _architecture(pair: Pair) -> Iterator[Claim]:
         yield from values.arch()(pair)
 
 
-def _listed(_page: Page, found: Mapping[str, list[Pair]]) -> Iterator[int]:
-    """The compute capabilities in nvidia-container-cli's list of devices."""
-    return (pair.index for pair in found.get("architecture", ()) if _CAPABILITY.fullmatch(pair.value))
-
-
 def _version(line: str) -> Iterator[Claim]:
     """The sentence of ``docker --version``."""
     if found := re.search(r"Docker version (\d+\.\d+[\w.+-]*)", line):
@@ -120,7 +115,8 @@ PROGRAM: Final = Program(
     },
     marks=_MARKS,
     phrases=("Docker version ", "Server: Docker Engine", "cli-version", "Docker Engine"),
-    marked=_listed,
+    # the compute capabilities in nvidia-container-cli's list of devices
+    marked=lambda _, found: (one.index for one in found.get("architecture", ()) if _CAPABILITY.fullmatch(one.value)),
     lines={
         "Docker version ": _version,
         **dict.fromkeys(("cli-version", "Container Toolkit CLI version", "nvidia-container-toolkit version"), _CLI),

@@ -24,9 +24,9 @@ from compat.reading.claims import Claim
 from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Pair, View
 
 _ITEM = re.compile(r"^\W*\*\s+(Intel\S* .{2,60})$")
 _DETECTED = re.compile(r"\[(\d{1,3})\] _XpuDeviceProperties\(name='([^']{2,60})'")
@@ -64,11 +64,6 @@ def above_label(texts: list[str]) -> int:
     return next((at for at, text in enumerate(texts) if "Intel GPU models onboard" in text), len(texts))
 
 
-def _rows(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
-    """The rows of sycl-ls."""
-    return (at for at in page.find(":gpu][") if _BACKEND.search(page.lines[at].text))
-
-
 def _backends(view: View) -> Iterator[Claim]:
     """The devices of one backend: the others list the same cards again."""
     rows = [(at, found) for at, line in view.lines(":gpu][") if (found := _BACKEND.search(line))]
@@ -86,7 +81,7 @@ PROGRAM: Final = Program(
         "intel gpu models detected": _detected,
     },
     marks=("intel gpu models onboard", "intel gpu models detected"),
-    marked=_rows,
+    marked=lambda page, _: (at for at in page.find(":gpu][") if _BACKEND.search(page.lines[at].text)),
     beyond=_backends,
     alone=True,
 )

@@ -31,7 +31,7 @@ from compat.reading.program import Program, said
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import View
 
 _BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
 _SYS_VERSION: Final = (  # Py_GetVersion: the compiler stands behind it, or below it where sys.version is printed
@@ -114,11 +114,6 @@ _ANSWERS: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "torch.cuda.get_device_capability": _capability,
     "platform.platform": values.platform_claims,
 }  # fmt: skip
-
-
-def _banners(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
-    """Python's banner."""
-    return (index for index in page.find("Python ") if _BANNER.match(page.lines[index].text))
 
 
 def _banner(line: str) -> Iterator[Claim]:
@@ -215,7 +210,7 @@ def _claims(question: Question, answer: str) -> list[Claim]:
 PROGRAM: Final = Program(
     name="session",
     phrases=(">>> ", "__version__", "torch.version.", "torch.cuda.get_device"),
-    marked=_banners,
+    marked=lambda page, _: (index for index in page.find("Python ") if _BANNER.match(page.lines[index].text)),
     lines={
         "Python ": _banner,
         "[": said("python", _SYS_VERSION, weight=Weight.LISTED),

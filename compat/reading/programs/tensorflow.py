@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
-from compat.facts import Gpu
+from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import hint
 from compat.reading.program import Program, said
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MARKS: Final = (
     "tf.version.version", "tf.version", "tf.version.git_version", "tf.git_version", "tf.compiler_version",
     "tf.version.compiler_version", "os kernel version", "os release version", "os platform", "linux distribution",
-    "linux os distribution", "sanity check",
+    "linux os distribution", "sanity check", "is_cuda_build",
 )  # fmt: skip
 _NEEDLES: Final = (
     "== check python", "== check os platform", "== tensorflow import", "== cuda libs", "== check pips", "== nvidia-smi",
@@ -103,6 +103,18 @@ def _cudart(line: str) -> Iterator[Claim]:
         yield Claim("cuda_toolkits", version, key=folder)
 
 
+def _built(pair: Pair) -> Iterator[Claim]:
+    """The CUDA of the build, as ``tf.sysconfig.get_build_info()`` prints it: ``12.5.1``, ``11.2``."""
+    if found := re.match(r"\d{1,2}\.\d{1,2}", pair.value):
+        yield Claim("builds", Build(runtime=f"cuda{found[0]}"), key="tensorflow")
+
+
+def _with_cuda(pair: Pair) -> Iterator[Claim]:
+    """A build without CUDA, which may still be one for ROCm."""
+    if pair.value == "False" and "is_rocm_build: True" not in pair.page.text:
+        yield Claim("builds", Build(runtime="cpu"), key="tensorflow")
+
+
 def _pips(view: View) -> Iterator[Claim]:
     """``== check pips``: the rows of pip list that contain numpy, protobuf or tensorflow."""
     for start, _ in view.lines("== check pips"):
@@ -128,6 +140,8 @@ PROGRAM: Final = Program(
         "freedesktop os release": _release,
         "uname": values.platform_string,
         "machine": values.arch(),
+        "cuda_version": _built,
+        "is_cuda_build": _with_cuda,
     },
     marks=_MARKS,
     phrases=_NEEDLES,
