@@ -25,9 +25,9 @@ from compat.reading.program import Program, said
 from compat.reading.programs.variables import STEERING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair
+    from compat.reading.page import Pair
 
 _MARKS: Final = (
     "comfyui version", "embedded python", "vram total", "set vram state to", "comfyui startup time",
@@ -199,11 +199,6 @@ def _webui(line: str) -> Iterator[Claim]:
         yield Claim("packages", values.package_version(xformers), key="xformers")
 
 
-def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
-    """The footer of the web interface."""
-    return (index for index in page.find("torch: ") if _WEBUI.search(page.lines[index].text))
-
-
 PROGRAM: Final = Program(
     name="application log",
     labels={
@@ -219,7 +214,7 @@ PROGRAM: Final = Program(
     },
     marks=_MARKS,
     phrases=_NEEDLES,
-    marked=_marked,
+    marked=lambda page, _: (at for at in page.find("torch: ") if _WEBUI.search(page.lines[at].text)),  # its footer
     lines={
         "inference compute": _ollama,
         "using device ": _using,
