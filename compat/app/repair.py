@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from compat.sources.values import Ask
 
 LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
+_TRIES: Final = 40  # times that one file is judged again with edits; what is left has its advice, and is not checked
 
 
 def repaired(ask: Ask, matrix: Matrix, judge: Callable[[Ask], Report], again: Callable[[str], Ask]) -> Report:
@@ -36,10 +37,12 @@ def repaired(ask: Ask, matrix: Matrix, judge: Callable[[Ask], Report], again: Ca
     edits = {(one.code, one.at): edit for one in repairs(ask, matrix) if (edit := exact(text, one, ask.file))}
     asked = [edits.get((one.code, one.place.line if one.place else 0)) for one in report.findings]
     told, made = list(report.findings), list[Edit]()
-    before = report
+    before, tries = report, _TRIES
     while True:  # an edit that brings an error by itself may bring none behind another one
-        open_ = {edit for edit, one in zip(asked, told, strict=True) if edit and not one.fix.checked} - {*made}
+        left = dict.fromkeys(edit for edit, one in zip(asked, told, strict=True) if edit and not one.fix.checked)
+        open_ = [edit for edit in left if edit not in made][:tries]
         after = {edit: judge(again(edited(text, [*made, edit]))) for edit in open_}
+        tries -= len(open_)
         told = [
             _tried(one, edit, before, after[edit]) if edit in after else one
             for edit, one in zip(asked, told, strict=True)

@@ -171,17 +171,9 @@ class ImageWithoutPython(ProbeRule):
 
 # Code -> its page.
 CODES: Final[Mapping[str, type[Rule]]] = family(
-    ProbeKernelWrongResult,
-    ProbeCpuFallback,
-    ProbeCompileFailed,
-    ProbeBandwidthLow,
-    ProbeCollectiveFailed,
-    ProbeTimeout,
-    ProbeMemoryShort,
-    ProbeFailed,
-    ImageNotAsPlanned,
-    ImageWithoutPython,
-)
+    ProbeKernelWrongResult, ProbeCpuFallback, ProbeCompileFailed, ProbeBandwidthLow, ProbeCollectiveFailed,
+    ProbeTimeout, ProbeMemoryShort, ProbeFailed, ImageNotAsPlanned, ImageWithoutPython,
+)  # fmt: skip
 
 
 def rule_of(code: str) -> type[Rule]:

@@ -19,7 +19,7 @@ from compat.sources.values import BUILT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.matrix.rows import Row
     from compat.sources.values import Install, Request
@@ -37,6 +37,9 @@ _FAMILY: Final = frozenset({"torch", "torchvision", "torchaudio"})
 _OTHERS: Final = frozenset(
     {"tensorflow", "tensorflow-gpu", "jaxlib", "cupy", "faiss-gpu", "cudatoolkit", "cuda-version"}
 )
+_BUILT_BOTH: Final = frozenset({"pytorch", "tensorflow", "jaxlib", "jax"})
+_GPU_ONLY: Final = frozenset({"pytorch-gpu", "tensorflow-gpu"})
+_MEANS_CUDA: Final = frozenset({"cuda-version", "cuda-toolkit", "cuda", "cudatoolkit", "cudnn", "cuda-nvcc"})
 
 
 def pairs(scene: Scene) -> Iterator[Finding]:
@@ -218,7 +221,7 @@ def deviceless(scene: Scene) -> Iterator[Finding]:
         if not forged or overridden or {"pytorch", "nvidia"} & {*step.channels}:
             continue
         for request in step.requests:
-            if request.name in {"pytorch", "tensorflow", "jaxlib", "jax"}:
+            if request.name in _BUILT_BOTH:
                 detail = (
                     f"{request.text} of conda-forge becomes the CPU build: while an image is built no driver is seen."
                 )
@@ -227,8 +230,32 @@ def deviceless(scene: Scene) -> Iterator[Finding]:
                 )
 
 
+def undeclared(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: packages whose GPU builds need a driver in sight, where a Pixi project declares none.
+
+    Source: Pixi documentation, "System requirements" (without ``cuda`` the virtual package ``__cuda`` is absent).
+    """
+    if scene.ask.kind not in {"pixi", "pyproject"} or "CONDA_OVERRIDE_CUDA" in scene.stage.env:
+        return
+    named = {request.name for request in scene.conda}
+    for step in scene.stage.installs:
+        if step.manager != "conda" or step.channels[:1] != ("conda-forge",):
+            continue
+        for request in step.requests:
+            only = request.name in _GPU_ONLY
+            if not only and not (request.name in _BUILT_BOTH and named & _MEANS_CUDA):
+                continue
+            what = "has no build" if only else "becomes the CPU build"
+            level: Severity = "error" if only else "warning"
+            detail = f"{request.text} {what}: no [system-requirements] says which CUDA the driver serves."
+            fix = f'Add cuda = "12.0" under [{"tool.pixi." * (scene.ask.kind != "pixi")}system-requirements].'
+            code, line = "accidental-cpu-wheel", request.line
+            yield finding(code, scene, line, detail, severity=level, confidence="likely", fix=fix)
+            return
+
+
 def _warning(code: str, scene: Scene, request: Request, detail: str, *, fix: str = "") -> Finding:
     return finding(code, scene, request.line, detail, severity="warning", confidence="likely", fix=fix)
 
 
-RULES: Final = (pairs, variants, absent, mkl, floating, twice, deviceless)
+RULES: Final = (pairs, variants, absent, mkl, floating, twice, deviceless, undeclared)

@@ -10,6 +10,7 @@ import compat.lint.origins as origins
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request, seen
+from compat.lint.walk import alike, together
 from compat.sources.values import PROJECT
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # A wheel for a GPU, by its local version or by the folder that it lies in: ``+cuda112``, ``/cuda101/``.
 _BUILT_FOR: Final = re.compile(r"\+(?:cuda|rocm)|/(?:cuda|rocm)\d+/")
+_GPU: Final = "-gpu"
 # Framework -> names of what brings its CPU build a device.
 _PLUGINS: Final = {
     **dict.fromkeys(("jax", "jaxlib"), r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)|libtpu|jaxlib\W"),  # with a local tag
@@ -154,4 +156,30 @@ def has_plugin(item: Taken, names: Iterable[str]) -> bool:
     return any(re.match(devices, name) for name in names)
 
 
-RULES: Final = (cpu_by_accident, backend_by_device, half_installed, lifted)
+def doubled(scene: Scene) -> Iterator[Finding]:
+    """framework-duplicate-install: a package for the GPU and its CPU form of another name, in one environment.
+
+    Source: packaging specifications, "Recording installed projects" (each distribution owns the files that it writes).
+    """
+    named = {item.request.name: item for item in scene.env}
+    plain = ((one, named.get(one.request.name.removesuffix(_GPU))) for one in named.values())
+    for gpu, cpu in plain:
+        if cpu is None or cpu is gpu or not _is_cpu(cpu, scene):
+            continue
+        if gpu.step.branch != cpu.step.branch or not alike(gpu.step, cpu.step):
+            continue
+        if together((gpu.request.marker, cpu.request.marker), scene.worlds) and (gpu.mine or cpu.mine):
+            line = max(gpu.request.line, cpu.request.line)
+            what = f"{gpu.request.name} and {cpu.request.name} write the same module"
+            detail = f"{what}; where {cpu.request.name} is written last, it runs on the CPU."
+            fix = f"Ask for {gpu.request.name} alone."
+            yield finding("framework-duplicate-install", scene, line, detail, severity="warning", fix=fix)
+
+
+def _is_cpu(item: Taken, scene: Scene) -> bool:
+    """Whether a distribution has no build for a GPU on the default index, and its GPU form has a name of its own."""
+    rows = [row for row in scene.rows(item.request.name) if not row.index]
+    return bool(rows) and all(row.runtime == "cpu" or row.runtime.startswith("metal") for row in rows)
+
+
+RULES: Final = (cpu_by_accident, backend_by_device, half_installed, lifted, doubled)

@@ -147,15 +147,19 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     what = "was compiled for" if compiled else "requires"
     then = "comes" if other.by else "is asked for"
     code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
-    detail = f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}."
-    level: Severity = "error" if (both or compiled or not separate) and not _has_other_line(item, scene) else "warning"
+    detail = (
+        f"{_named(item)} {what} {other.request.name}{spec}, and {other.text if other.by else _named(other)} {then}."
+    )
+    loose = separate and not (item.request.exact or item.by or other.request.exact)  # today's newest of two steps
+    sure = (both or compiled or not separate) and not (loose or _has_other_line(item, scene))
+    level: Severity = "error" if sure else "warning"
     fix = moved or f"Pin {other.request.name}{spec}."
     return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 
 def _named(item: Taken) -> str:
     """A package with the version that it gets; the request alone where that says it."""
-    return item.request.text if item.request.exact else f"{item.request.name} {item.version}"
+    return item.request.text if item.request.exact else f"{item.request.name} {item.version}".rstrip()
 
 
 def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:

@@ -40,7 +40,6 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
     for item in scene.env:
         package = scene.matrix.package(item.request.name)
         framework = package is not None and package.kind == "framework" and not item.base
-        framework = framework and item.outcome.why != "notice"
         parts = parts_of(item.request, item.build, scene.matrix) if framework else ()
         if "+" in item.request.exact and not any(part.full == item.request.exact for part in parts):
             continue  # a maker's own build is compiled as its maker chose

@@ -78,7 +78,7 @@ class Outcome:
         why: reason of ``none`` or ``unknown``: ``version``, ``newer`` (than all that the matrix knows), ``python``,
             ``platform``, ``glibc``, ``place``, ``package``, ``fails`` (``build`` is listed and cannot be installed),
             ``extra`` (``build`` is what the extra asks for, and lies elsewhere), ``foreign`` (the places are another
-            framework's), ``notice`` (the name holds nothing else).
+            framework's).
     """
 
     status: Literal["build", "none", "unknown"]
@@ -158,8 +158,6 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     if package is None or request.url:  # a name that only looks like a wheel's is looked up as text
         known = package is not None and bool(request.exact)
         return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")
-    if request.name in package.notices and all(not place.url for place in places):
-        return Outcome("none", why="notice")
     unread = versions.specifier(request.spec) is None or "===" in request.spec
     if unread or any(item.index is None or _has_ended(item, request) for item in places):
         return Outcome("unknown", why="place")

@@ -280,6 +280,20 @@ class DevicesHardcoded(FileRule):
     severity = "warning"
 
 
+class GpusTooFew(FileRule):
+    """A server is told to use more GPUs than it is given.
+
+    Options of vLLM, SGLang and Text Generation Inference that divide a model among GPUs, against the number that the
+    same service or container reserves. Servers that run on several machines are left alone.
+
+    Why: The server counts the GPUs that it sees, and stops.
+    Fix: Reserve as many GPUs as the option says, or lower the option.
+    Sources:
+        - https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html
+        - https://docs.docker.com/compose/how-tos/gpu-support/
+    """
+
+
 class AptKeyDeprecated(FileRule):
     """apt-key is used.
 
@@ -350,5 +364,6 @@ RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, PythonExternallyManaged,
     DoubleCuda, DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist,
     NightlyUnpinned, SourceGone, RequirementUnreadable, InstructionUnknown, PinMissing, GpuQueryAtBuild,
-    DevicesHardcoded, AptKeyDeprecated, ContainerRuntimeInImage, RootUser, RequiredMissing, WishUnsatisfiable,
+    DevicesHardcoded, GpusTooFew, AptKeyDeprecated, ContainerRuntimeInImage, RootUser, RequiredMissing,
+    WishUnsatisfiable,
 )  # fmt: skip

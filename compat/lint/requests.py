@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
-    from compat.matrix.rows import Build
+    from compat.matrix.rows import Build, Notice
+    from compat.sources.values import Request
 
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
@@ -145,17 +146,10 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
     return of_request(code, item, scene, detail, fix=fix, rows=(build,))
 
 
-def _notice(item: Taken, scene: Scene) -> Finding:
-    """A name under which the index has a notice alone."""
-    package = scene.matrix.package(item.request.name)
-    assert package is not None
-    detail = f"{item.request.text} is a notice on the default index that stops the install."
-    fix = f"Ask for {package.name}{item.request.spec}."
-    return of_request("version-does-not-exist", item, scene, detail, fix=fix)
-
-
 def nowhere(scene: Scene) -> Iterator[Finding]:
-    """index-missing, version-does-not-exist: names that the default index has not, but a page or conda has."""
+    """index-missing, version-does-not-exist: names that the default index has not, or under which it has a notice."""
+    passed = {*scene.stage.env, *(name for command in scene.commands for name, _ in command.settings)}
+    notices = {row.name: row for row in scene.matrix.table("notices") if row.unless not in passed}
     pages = {name: row for row in scene.matrix.table("indexes") for name in row.only}
     conda = {row.name for row in scene.matrix.table("conda") if scene.matrix.package(row.name) is None}
     if scene.ask.kind == "requirements" and any(item.request.name == "python" for item in scene.own):
@@ -170,9 +164,17 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
         elif request.name in conda:
             what, fix = f"{request.text} is a package of conda, and on no index of pip", "Leave it to conda."
             code = "version-does-not-exist"
+        elif (row := notices.get(request.name)) and _is_notice(row, request):
+            what, fix = f"{request.text} is a notice on the default index", f"Ask for {row.instead}."
+            code = "version-does-not-exist"
         else:
             continue
         yield of_request(code, item, scene, f"{what}: the install stops.", fix=fix)
+
+
+def _is_notice(row: Notice, request: Request) -> bool:
+    """Whether an installer takes a release that is one, if only the newest."""
+    return not (row.versions and request.exact) or versions.admits(row.versions, request.exact) is True
 
 
 def refused(scene: Scene) -> Iterator[Finding]:
@@ -206,15 +208,12 @@ def _no_python(item: Taken, scene: Scene) -> Finding:
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
     return finding(
-        "python-unsupported",
-        scene,
-        item.request.line,
-        f"{item.request.text} has no wheel for Python {python}{offered}.",
-        severity="error",
+        "python-unsupported", scene, item.request.line,
+        f"{item.request.text} has no wheel for Python {python}{offered}.", severity="error",
         confidence="likely" if any(is_unseen(scene.matrix, row, "python") for row in builds) else "certain",
         evidence=(seen(item, scene), Evidence("python", python, scene.ask.file)),
         sources=tuple(dict.fromkeys(scene.matrix.cite(row) for row in builds)),
-    )
+    )  # fmt: skip
 
 
 def shadowed(scene: Scene) -> Iterator[Finding]:
@@ -284,7 +283,6 @@ _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "python": _no_python,
     "fails": _not_installable,
     "glibc": _not_installable,
-    "notice": _notice,
 }
 
 RULES: Final = (refused, unmet, nowhere, shadowed, vendors.wrong_vendor)

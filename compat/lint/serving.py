@@ -7,6 +7,7 @@ documentation, "Server Arguments"; Text Generation Inference documentation, "tex
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.facts import Host
+    from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
-    from compat.sources.values import Ask, Command
+    from compat.sources.values import Ask, Command, Service
 
 CODE: Final = "precision-unsupported"
 # The beginning of a command -> the package whose server it starts.
@@ -42,7 +44,16 @@ _IMAGES: Final = {
     "huggingface/text-generation-inference": ("text-generation-inference", True),
 }
 _RELEASE: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)(?:-.*)?")
-_SHORT: Final = {"-q": "--quantization"}
+_SHORT: Final = {
+    **dict.fromkeys(("-tp", "--tp", "--tp-size"), "--tensor-parallel-size"),
+    "-q": "--quantization",
+    "-pp": "--pipeline-parallel-size",
+}
+# Options that divide a model among GPUs, and those of a server that runs on several machines, or brings its own count.
+_SPREADS: Final = ("--tensor-parallel-size", "--pipeline-parallel-size", "--num-shard")
+_SEVERAL: Final = frozenset(
+    {"--nnodes", "--node-rank", "--distributed-executor-backend", "--data-parallel-size", "--dp"}
+)
 
 
 def unsupported(scene: Scene) -> Iterator[Finding]:
@@ -57,11 +68,39 @@ def unsupported(scene: Scene) -> Iterator[Finding]:
 
 
 def services(ask: Ask, matrix: Matrix, machine: Host | None) -> Iterator[Finding]:
-    """precision-unsupported: of what the services of a compose file start."""
-    for service in ask.services if machine else ():
+    """precision-unsupported, gpus-too-few: of what the services of a compose file start, and the pods of a manifest."""
+    for service in ask.services:
         for command in service.starts:
-            if machine is not None:
+            if machine is not None and ask.kind == "compose":
                 yield from _judged(command, service.image, {}, ask, matrix, machine)
+        if service.given and len(service.starts) == 1:  # beside others it may be one of several machines (ray start)
+            yield from _spread(service.starts[0], service, ask, matrix)
+
+
+def _spread(command: Command, service: Service, ask: Ask, matrix: Matrix) -> Iterator[Finding]:
+    """A server that is told to spread a model over more GPUs than its service gets.
+
+    Sources: vLLM, ``vllm/config/parallel.py`` (the world size is the product of the two, and on one machine it is held
+    to the number of GPUs); SGLang, "Server Arguments" (``--nnodes``); Text Generation Inference, launcher arguments.
+    """
+    given, package = _options(command.words), _package(command, _held(bases.read(service.image, matrix))[0])
+    sizes = [given[name] for name in _SPREADS if name in given]
+    if not (package and sizes) or _SEVERAL & given.keys() or not all(value.isdecimal() for value, _ in sizes):
+        return
+    wanted = prod(int(value[:9]) for value, _ in sizes)
+    if wanted > service.given:
+        told, line = page("gpus-too-few"), sizes[0][1] or command.line
+        options = " ".join(f"{name} {given[name][0]}" for name in _SPREADS if name in given)
+        yield Finding(
+            code=told.code, severity="error", title=told.title,
+            detail=f"{service.name} asks for {wanted} GPUs by {options}, and is given {service.given}.",
+            fix=Fix(told.fix), place=Place(ask.file, line),
+        )  # fmt: skip
+
+
+def _held(base: Base) -> tuple[str, bool]:
+    """The package that an image holds, and whether the image's own program is its server."""
+    return next((_IMAGES[end] for end in _IMAGES if base.repository.endswith(end)), ("", False))
 
 
 def _judged(
@@ -72,7 +111,7 @@ def _judged(
     ``image``: that it runs in; empty if not known. ``known``: packages that are there -> their versions.
     """
     base = bases.read(image, matrix)
-    name, is_server = next((_IMAGES[end] for end in _IMAGES if base.repository.endswith(end)), ("", False))
+    name, is_server = _held(base)
     package = _package(command, name if is_server else "")
     if not package:
         return
@@ -88,15 +127,12 @@ def _judged(
             if isinstance(found, Clash):
                 shown = gpu.name or gpu.target or ""
                 yield Finding(
-                    code=CODE,
-                    severity="error",
-                    title=page(CODE).title,
+                    code=CODE, severity="error", title=page(CODE).title,
                     detail=f"{shown} ({gpu.target}) does not run {option} {value}: {found.why}.",
                     evidence=(Evidence("gpus", shown, machine.source("gpus")),),
                     fix=Fix(_nearest(rows, found, option, gpu.target or "") or page(CODE).fix),
-                    sources=tuple(map(matrix.cite, found.rows)),
-                    place=Place(ask.file, line or command.line),
-                )
+                    sources=tuple(map(matrix.cite, found.rows)), place=Place(ask.file, line or command.line),
+                )  # fmt: skip
 
 
 def _package(command: Command, server: str) -> str:

@@ -10,7 +10,7 @@ import compat.lint.images as images
 from compat import versions
 from compat.findings import Finding, Fix, Place
 from compat.lint.finding import finding, page
-from compat.sources.values import BUILT
+from compat.sources.values import BUILT, ENTRYPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,10 @@ _DRIVER: Final = re.compile(
     r"|libnvidia-(compute|decode|encode|gl|cfg1|common|extra|fbc1)-\d.*|amdgpu-dkms"
 )
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+# NVIDIA's key of before 2022-04-27, the one that took its place, and a list that it signs (turn cuda-apt-key).
+_OLD_KEY: Final = re.compile(r"/cuda/repos/\S+/7fa2af80\.pub")
+_NEW_KEY: Final = re.compile(r"3bf863cc|cuda-keyring", re.IGNORECASE)
+_LIST: Final = re.compile(r"deb .*developer\.download\.nvidia\.com/compute/cuda/repos/")
 # Settings for one machine, or for the search for a fault: code of the finding, and what each does to all others.
 _PRIVATE: Final = {
     "HSA_OVERRIDE_GFX_VERSION": ("rocm-gfx-override", "on every other GPU it forces code for another chip"),
@@ -80,10 +84,18 @@ def host_software(scene: Scene) -> Iterator[Finding]:
 
 
 def keys(scene: Scene) -> Iterator[Finding]:
-    """apt-key-deprecated."""
+    """apt-key-deprecated: an error where NVIDIA's old key is the one for its lists, which a step then reads."""
+    texts = [one.text for one in scene.stage.commands if one.build and not one.branch]
+    old = next((number for number, text in enumerate(texts) if _OLD_KEY.search(text)), None)
+    after = texts[old + 1 :] if old is not None and not any(_NEW_KEY.search(text) for text in texts) else []
+    listed = next((number for number, text in enumerate(after) if _LIST.search(text)), len(after))
+    stops = any(re.search(r"\bapt(-get)? (?:-\S+ )*update\b", text) for text in after[listed:])
     for command in scene.stage.commands:
-        if command.words[0].rpartition("/")[2] == "apt-key":
-            yield finding("apt-key-deprecated", scene, command.line, f"`{command.text[:70]}`", severity="warning")
+        if command.words[0].rpartition("/")[2] == "apt-key" and "del" not in command.words[1:2]:
+            detail, level = f"`{command.text[:70]}`", "error" if stops else "warning"
+            detail += ": NVIDIA signs this list with another key now, and apt-get update stops." if stops else ""
+            fix = "Fetch 3bf863cc.pub in its place." if stops else ""
+            yield finding("apt-key-deprecated", scene, command.line, detail, severity=level, fix=fix)  # type: ignore[arg-type]
             return
 
 
@@ -201,17 +213,32 @@ def root_user(scene: Scene) -> Iterator[Finding]:
 
 def refused(ask: Ask) -> Iterator[Finding]:
     """instruction-unknown: the first line that no builder reads."""
-    for line, why in ask.refused[:1]:
-        yield _of_service(
-            ask, "instruction-unknown", line, f"{why}: the build stops before it begins.", severity="error"
-        )
+    for line, why, fix in ask.refused[:1]:
+        detail = f"{why}: the build stops before it begins."
+        yield _of_service(ask, "instruction-unknown", line, detail, severity="error", fix=fix)
+
+
+def half_listed(scene: Scene) -> Iterator[Finding]:
+    """instruction-unknown: words in brackets that are no JSON, so that a shell gets them as they stand.
+
+    Source: the Dockerfile reference, "Shell and exec form" (the exec form is parsed as a JSON array).
+    """
+    steps = (one for one in scene.stage.commands if one.build and not (one.guarded or one.branch))
+    for command in (*steps, *scene.stage.starts) if scene.ask.kind == "dockerfile" else ():
+        head, *rest = command.words[command.words[:1] == (ENTRYPOINT,) :]
+        glued = head[:1] == "[" and head not in {"[", "[["} and "]" not in head
+        if glued or (head == "[" and rest and rest[0].endswith(",")):
+            text = " ".join((head, *rest))[:60]
+            detail = f"`{text}` is no list of words: a shell gets it as it stands, and finds no such program."
+            fix = "Put each word into double quotes, a comma between two, and nothing behind the bracket."
+            yield finding("instruction-unknown", scene, command.line, detail, severity="error", fix=fix)
 
 
 def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     """Compose: devices-hardcoded, pin-missing, base-tag-gone, base-tag-eol."""
     told: set[int] = set()
     for service in ask.services:
-        yield from _service_image(ask, service, matrix)
+        yield from _service_image(ask, service, matrix) if ask.kind == "compose" else ()
         fixed = [device for device in service.devices if re.fullmatch(r"\d+|GPU-[0-9a-f-]+|/dev/nvidia\d+", device)]
         fixed += [
             f"{name}={service.env[name]}" for name in _DEVICES if re.fullmatch(r"\d+(,\d+)*", service.env.get(name, ""))
@@ -228,10 +255,6 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
         if service.withdrawn:
             detail = f"{service.name} asks for {service.withdrawn}, which no cluster since Kubernetes 1.11 offers."
             yield _of_service(ask, "k8s-no-gpu-resource", service.resource_line, detail, severity="error")
-        tag = service.image.rpartition(":")[2] if ":" in service.image.rpartition("/")[2] else ""
-        moves = not tag or tag.startswith("latest") or tag.endswith("latest")
-        if service.image and moves and not {"@", "$"} & {*service.image}:
-            yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.", severity="info")
 
 
 def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Finding]:
@@ -239,6 +262,8 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
     if not service.image or "$" in service.image:
         return
     base = bases.read(service.image, matrix)
+    if not base.digest and (not base.tag or base.tag.startswith("latest") or base.tag.endswith("latest")):
+        yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.", severity="info")
     if (base.row and base.row.status == "gone") or bases.never_published(base, matrix):
         detail = f"{service.image} is not in its registry any more."
         yield _of_service(ask, "base-tag-gone", service.image_line, detail, severity="error")
@@ -247,12 +272,12 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
         yield _of_service(ask, "base-tag-eol", service.image_line, detail, severity=images.age(base.os, matrix))
 
 
-def _of_service(ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning") -> Finding:
+def _of_service(
+    ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning", fix: str = ""
+) -> Finding:
     """A finding at a service of a compose file, which has no stage of its own."""
-    told = page(code)
-    return Finding(
-        code=code, severity=severity, title=told.title, detail=detail, fix=Fix(told.fix), place=Place(ask.file, line)
-    )
+    told, place = page(code), Place(ask.file, line)
+    return Finding(code=code, severity=severity, title=told.title, detail=detail, fix=Fix(fix or told.fix), place=place)
 
 
-RULES: Final = (queries, host_software, keys, settings, jetson, root_user)
+RULES: Final = (queries, host_software, keys, settings, jetson, root_user, half_listed)

@@ -156,6 +156,29 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
             yield of_base("python-unsupported", scene, command.line, detail, confidence="likely", fix=fix)
 
 
+def replaces_itself(scene: Scene) -> Iterator[Finding]:
+    """python-unsupported: a pip of before Requires-Python puts the newest pip in its place, and is called again."""
+    base, matrix = scene.base, scene.matrix
+    row = matrix.system(base.os) if base and base.os and not base.python else None
+    heeds, last = matrix.turn("pip-heeds"), matrix.turn("pip-three")
+    if row is None or not row.pip or versions.at_least(row.pip, heeds.version) or scene.conda:
+        return
+    if brings_pythons(scene.commands) or any("get-pip" in one.text for one in scene.commands):
+        return
+    steps = [one for one in scene.stage.installs if one.manager == "pip" and not (one.branch or one.home or one.python)]
+    for number, step in enumerate(steps[:-1]):
+        newest = [one for one in step.requests if one.name == "pip" and not one.spec]
+        if newest and {"-U", "--upgrade"} & {*step.options}:
+            detail = (
+                f"pip {row.pip} of {row.os} does not heed which Pythons a release is for: it puts the newest pip in "
+                f"its place, which does not run there, and the install on line {steps[number + 1].line} stops."
+            )
+            fix = f"Write 'pip<{last.version}' in its place."
+            rows = (row, heeds, last)
+            yield of_base("python-unsupported", scene, newest[0].line, detail, confidence="likely", fix=fix, rows=rows)
+            return
+
+
 def _own_minor(scene: Scene) -> str:
     """The minor number of a bare ``python3``, by the base image or its system; empty if not known."""
     known = scene.base is not None and not scene.conda and not brings_pythons(scene.commands)
@@ -196,4 +219,4 @@ def managed(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (key_rotated, mirrors_moved, departed, switched_off, installer_too_new, managed)
+RULES: Final = (key_rotated, mirrors_moved, departed, switched_off, installer_too_new, replaces_itself, managed)

@@ -198,6 +198,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "processors": _of("processors", "Accelerators without builds in the matrix", "maker, accelerator, names"),
     "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
     "conda": _of("conda", "Conda packages with an end", "name, channels, last: newest"),
+    "notices": _of("notices", "Names that hold a notice alone", "name, ask for: instead, versions"),
     "turns": _of("turns", "First releases with something that decides", "turn, name, version"),
     "majors": _of("majors", "Releases that break older builds", "name, version, python, bounded by: bounded_by"),
     "indexes": _of("indexes", "Package indexes", "name, url"),

@@ -5,6 +5,8 @@ Source: Compose specification (``deploy.resources.reservations.devices``, ``gpus
 
 from __future__ import annotations
 
+import re
+
 from compat.sources import shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Service
@@ -35,18 +37,22 @@ def _service(name: str, body: Located) -> Service:
     env = _environment(body.get("environment"))
     fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), body.line)
     return Service(
-        name=name,
-        image=body.get("image").text,
-        devices=tuple(item.text for item in named),
+        name=name, image=body.get("image").text, devices=tuple(item.text for item in named),
         gpu=bool([*reserved.items(), *short.items(), *nodes] or short.text or body.get("privileged").text == "true"),
-        runtime=body.get("runtime").text,
-        env={key: item.text for key, item in env.items()},
-        env_lines={key: item.line for key, item in env.items()},
-        line=body.line,
-        image_line=body.get("image").line,
-        device_line=named[0].line if named else fixed,
+        given=_given([*reserved.items(), *short.items()]), runtime=body.get("runtime").text,
+        env={key: item.text for key, item in env.items()}, env_lines={key: item.line for key, item in env.items()},
+        line=body.line, image_line=body.get("image").line, device_line=named[0].line if named else fixed,
         starts=shell.started(_words(body.get("entrypoint")), _words(body.get("command"))),
-    )
+    )  # fmt: skip
+
+
+def _given(devices: list[Located]) -> int:
+    """How many GPUs one reservation gives: those that it names, or its count; 0 where that is ``all``, or not said."""
+    named = [len(device.get("device_ids").items()) for device in devices]
+    counts = [device.get("count").text for device in devices]
+    if len(devices) != 1 or named[0]:
+        return named[0] if len(devices) == 1 else 0
+    return int(counts[0]) if re.fullmatch(r"[1-9]\d{0,3}", counts[0]) else 0
 
 
 def _words(section: Located) -> list[str]:

@@ -91,21 +91,11 @@ class _Draft:
     def stage(self) -> Stage:
         """The finished stage."""
         return Stage(
-            name=self.name,
-            base=self.base,
-            written=self.written,
-            arg=self.arg,
-            parent=self.parent,
-            line=self.line,
-            platform=self.platform,
-            installs=tuple(self.installs),
-            commands=tuple(self.commands),
-            env=self.args | self.env,
-            env_lines=self.env_lines,
-            carried=tuple(self.carried),
-            user=self.user,
+            name=self.name, base=self.base, written=self.written, arg=self.arg, parent=self.parent, line=self.line,
+            platform=self.platform, installs=tuple(self.installs), commands=tuple(self.commands),
+            env=self.args | self.env, env_lines=self.env_lines, carried=tuple(self.carried), user=self.user,
             starts=shell.started(*self.started().values()),
-        )
+        )  # fmt: skip
 
     def started(self) -> dict[str, list[str]]:
         """The words of ENTRYPOINT and of CMD; an ENTRYPOINT of its own drops the CMD that a stage inherits."""
@@ -122,13 +112,15 @@ def read(text: str, file: str) -> Ask:
     outer: dict[str, str] = {}
     drafts: list[_Draft] = []
     named: dict[str, int] = {}
-    refused: list[tuple[int, str]] = []
+    refused: list[tuple[int, str, str]] = []
     for item in instructions(text):
         if item.keyword in {"COPY", "ADD"} and re.fullmatch(r"(?:--\S+\s+)*[^\s\[]\S*", item.rest.strip()):
-            refused.append((item.line, f"`{item.keyword} {item.rest.strip()}` names no destination"))
+            only = f"{item.keyword} {item.rest.strip()}"
+            refused.append((item.line, f"`{only}` names no destination", f"Name the place in the image: `{only} .`."))
         elif item.keyword not in _KEYWORDS or not (drafts or item.keyword in {"ARG", "FROM"}):
-            why = "stands before the first FROM" if item.keyword in _KEYWORDS else "is no instruction"
-            refused.append((item.line, f"`{item.keyword}` {why}"))
+            early = item.keyword in _KEYWORDS
+            why, fix = ("stands before the first FROM", "Move it below.") if early else ("is no instruction", "")
+            refused.append((item.line, f"`{item.keyword}` {why}", fix))
         if item.keyword == "FROM":
             drafts.append(_from(item, outer, drafts, named, file))
             named[drafts[-1].name.lower()] = len(drafts) - 1
@@ -351,14 +343,11 @@ def _merged(step: Install, draft: _Draft) -> Install:
             text = files.edited(file.text, changes)
             listed = requirements.from_text(text or "", file.line)[0]
             step = replace(
-                step,
-                requests=(*step.requests, *listed.requests),
-                index=step.index or listed.index,
+                step, requests=(*step.requests, *listed.requests), index=step.index or listed.index,
                 extra_indexes=(*step.extra_indexes, *listed.extra_indexes),
-                find_links=(*step.find_links, *listed.find_links),
-                refused=(*step.refused, *listed.refused),
+                find_links=(*step.find_links, *listed.find_links), refused=(*step.refused, *listed.refused),
                 files=tuple(item for item in step.files if item != name),
-            )
+            )  # fmt: skip
     return step
 
 

@@ -91,16 +91,11 @@ def _stage(container: Located) -> Stage:
             commands += shell.commands(item.text, item.line) if " " in item.text else ()
     env = _environment(container)
     return Stage(
-        name=name,
-        base=image.text,
-        written=image.text,
-        line=image.line,
-        installs=installers.installs(commands),
-        env={key: item.text for key, item in env.items()},
-        env_lines={key: item.line for key, item in env.items()},
+        name=name, base=image.text, written=image.text, line=image.line, installs=installers.installs(commands),
+        env={key: item.text for key, item in env.items()}, env_lines={key: item.line for key, item in env.items()},
         vendor=_vendor(container),
         starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
-    )
+    )  # fmt: skip
 
 
 def _words(section: Located) -> list[str]:
@@ -117,13 +112,13 @@ def _service(container: Located) -> Service:
     """The devices that a container's variables fix; the device plug-in numbers what it gives anew."""
     env = {key: item for key, item in _environment(container).items() if (key, item.text) != _FIRST}
     fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), container.line)
-    gone = _resources(container).get(_WITHDRAWN)
+    asked = _resources(container)
+    gone, counts = asked.get(_WITHDRAWN), [item.text for key, item in asked.items() if _RESOURCE.fullmatch(key)]
     return Service(
-        name=container.get("name").text,
-        env={key: item.text for key, item in env.items()},
-        env_lines={key: item.line for key, item in env.items()},
-        line=container.line,
-        device_line=fixed,
-        withdrawn=_WITHDRAWN if gone else "",
-        resource_line=gone.line if gone else 0,
-    )
+        name=container.get("name").text, image=container.get("image").text, image_line=container.get("image").line,
+        env={key: item.text for key, item in env.items()}, env_lines={key: item.line for key, item in env.items()},
+        line=container.line, device_line=fixed,
+        starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
+        given=int(counts[0]) if len(counts) == 1 and re.fullmatch(r"[1-9]\d{0,3}", counts[0]) else 0,
+        withdrawn=_WITHDRAWN if gone else "", resource_line=gone.line if gone else 0,
+    )  # fmt: skip

@@ -19,6 +19,8 @@ from compat.sources.values import ENTRYPOINT, PROJECT, Command
 CONTINUED: Final = "\r"
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?:(:?[-+]|##?|%%?)([^{}]*))?\}|(\w+))")
 _LONGEST: Final = 131_072  # characters; Linux passes no longer argument (execve(2), MAX_ARG_STRLEN)
+_SHORT: Final = 400  # characters of a variable's value that is filled in: a script may name it at every command
+_COMPUTED: Final = frozenset("$`'\"#;&|()<>\n")  # signs of a value that it takes a shell to know
 _BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
 _FOLLOWS: Final = re.compile(r"[ )]*(..?)?", re.DOTALL)
 _WINDOW: Final = 4096  # characters between two words; a word that quotes or escapes change is not found, nor waited for
@@ -101,18 +103,24 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
     """The simple commands of a script, in order; quotes are honoured, separators inside them are not."""
     found: list[Command] = []
     exported: dict[str, str] = {}
+    kept: dict[str, str] = {}
     arms, chain = _Arms(), _Chain()
     pieces = _pieces(script)
     thens = _thens(script, pieces)
     for number, (offset, piece) in enumerate(pieces):
         end = pieces[number + 1][0] if number + 1 < len(pieces) else len(script)
         condition = arms.enter(piece, _condition(script, offset, piece, thens[number]), _patterns(script, offset))
-        words, own = _prefixed(split(piece, line))
+        words, own = _prefixed(split(fill(piece, kept) if kept else piece, line))
         line += _breaks(script, offset, end)
         runs = chain.enter(piece, script[offset + len(piece) : end].strip(), plain=not condition)
         if words[:1] == ["export"]:
             exported |= dict(word.split("=", 1) for word in words[1:] if "=" in word)
-        if not words or arms.dead or runs is False:
+        if arms.dead or runs is False:
+            continue
+        if not words:  # variables of the script's own: INSTALL="pip install"; $INSTALL torch
+            for name, value in own.items():
+                known = runs and not arms.place and len(value) <= _SHORT and not {*value} & _COMPUTED
+                kept[name] = value if known else f"${name}"
             continue
         follows = _FOLLOWS.match(script, offset + len(piece))
         after = (follows[1] or "") if follows and number + 1 < len(pieces) else ""

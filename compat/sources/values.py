@@ -184,7 +184,8 @@ class Service:
     """One service of a compose file: its image, the devices it asks for, its environment, and their lines.
 
     ``gpu`` says whether it gets a GPU by any of Compose's ways but the runtime, of which ``devices`` are those fixed;
-    ``withdrawn`` is a resource that a pod asks for and no cluster has any more, and ``resource_line`` its line.
+    ``given`` is how many it gets where that is a number, else 0. ``withdrawn`` is a resource that a pod asks for and no
+    cluster has any more, and ``resource_line`` its line.
     ``starts`` is what its container starts, as a stage has it.
     """
 
@@ -199,6 +200,7 @@ class Service:
     device_line: int = 0
     env_lines: Mapping[str, int] = field(default_factory=dict)
     starts: tuple[Command, ...] = ()
+    given: int = 0
     withdrawn: str = ""
     resource_line: int = 0
 
@@ -216,7 +218,8 @@ class Ask:
         gpu: whether it says by itself that a GPU is meant, and ``gpus`` which ones where it names them.
         gpus: see ``gpu``.
         unread: parts that could not be understood, with the reason.
-        refused: lines at which a build of the file stops before its first step, with the reason.
+        refused: lines at which a build of the file stops before its first step, with the reason, and the way out if
+            it is a special one.
         silenced: lines with the codes that a comment of the file silences there; no code stands for all.
     """
 
@@ -230,7 +233,7 @@ class Ask:
     gpu: bool = False
     gpus: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
-    refused: tuple[tuple[int, str], ...] = ()
+    refused: tuple[tuple[int, str, str], ...] = ()
     silenced: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @property

@@ -146,3 +146,21 @@ def test_one_of_two_gpus_is_enough(tmp_path):
     (found,) = told(tmp_path, "Dockerfile", OLD + f"CMD {SERVE}\n", gpus=("A100", "T4"))
     assert "T4" in found.detail
     assert not found.consequences
+
+
+# file, its text, the line of the fault; 0 for none
+CROWDED = [
+    ("pod.yaml", pod('args: ["--model", "m", "-tp=2"]', "resources: {limits: {nvidia.com/gpu: 1}}"), 9),
+    ("compose.yaml", compose("command: -tp 2 -pp 2", "gpus: [{count: 2}]"), 4),
+    ("pod.yaml", pod('args: ["--model", "m", "-tp=2"]', "resources: {limits: {nvidia.com/gpu: 2}}"), 0),
+    ("pod.yaml", pod('args: ["-tp=2", "--nnodes=2"]', "resources: {limits: {nvidia.com/gpu: 1}}"), 0),
+    ("pod.yaml", pod('args: ["-tp", "$(N)"]', "resources: {limits: {nvidia.com/gpu: 1}}"), 0),
+    ("pod.yaml", pod('command: ["sh", "-c", "ray start; vllm serve m --tp 2"]', "resources: {limits: {amd.com/gpu: 1}}"), 0),
+    ("compose.yaml", compose("command: -tp 2", "gpus: all"), 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "text", "told"), CROWDED)
+def test_a_server_on_more_gpus_than_it_gets_is_an_error(file, text, told):
+    found = [each.place.line for each in lint(sources.read(text, file), MATRIX).findings if each.code == "gpus-too-few"]
+    assert found == ([told] if told else [])

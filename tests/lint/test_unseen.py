@@ -31,6 +31,14 @@ FETCHED = "curl -O https://bootstrap.pypa.io/get-pip.py"
 ORT = CUDNN8.replace("11.8.0-cudnn8", "12.1.1-cudnn8") + "RUN pip install onnxruntime-gpu==1.18.0\n"
 EARLY = "FROM nvidia/cuda:11.3.1-cudnn8-runtime-ubuntu20.04\nRUN apt-get install -y python3 python3-pip\n"
 
+XENIAL = "FROM ubuntu:16.04\nRUN apt-get install -y python3-pip\n"
+KEYED = (
+    "FROM ubuntu:18.04\nRUN curl https://developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64/{}.pub | "
+    "apt-key add - && curl https://developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64/{}.pub | apt-key add - && "
+    'echo "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 /" > /etc/apt/sources.list.d/c.list\n'
+    "RUN apt-get update\n"
+)
+
 # code, whether it is an error, the faulty form, the forms beside it
 PAIRS = {
     "pip's installer of today for a Python that it has left": (
@@ -109,6 +117,33 @@ PAIRS = {
             "FROM python:3.10\n{% if gpu %}\nRUN nvidia-smi -L || true\n{% endif %}\n",
             "# syntax=example.org/frontend\nINCLUDE other\nFROM python:3.10\n",
         ],
+    ),
+    "a name that stops its own install": (
+        "version-does-not-exist", True, "FROM python:3.11\nRUN pip install sklearn\n",
+        [
+            "FROM python:3.11\nRUN pip install sklearn==0.0\n",
+            "FROM python:3.11\nENV SKLEARN_ALLOW_DEPRECATED_SKLEARN_PACKAGE_INSTALL=True\nRUN pip install sklearn\n",
+        ],
+    ),
+    "a pip that heeds no Python and replaces itself": (
+        "python-unsupported", True, XENIAL + "RUN pip3 install --upgrade pip\nRUN pip3 install numpy\n",
+        [
+            XENIAL + "RUN pip3 install --upgrade 'pip<21'\nRUN pip3 install numpy\n",
+            XENIAL + "RUN pip3 install --upgrade pip\n",
+            XENIAL.replace("16", "18") + "RUN pip3 install --upgrade pip\nRUN pip3 install numpy\n",
+        ],
+    ),
+    "words in brackets that are no list": (
+        "instruction-unknown", True, 'FROM python:3.11\nCMD ["python", "a.py"]}\n',
+        [
+            'FROM python:3.11\nCMD ["python", "a.py"]\n',
+            "FROM python:3.11\nCMD [ -f a.py ] && python a.py\n",
+            "FROM python:3.11\nRUN case $X in [yY]|[yY]es) echo 1;; esac\n",
+        ],
+    ),
+    "an installer that a script keeps in a variable": (
+        "version-does-not-exist", True, 'FROM python:3.11\nRUN P="pip install" && $P torch==2.5.2\n',
+        ['FROM python:3.11\nRUN P="pip install"; P=$(cat x); $P torch==2.5.2\n'],
     ),
     "a COPY without a destination": (
         "instruction-unknown", True, "FROM python:3.10\nCOPY ..\n",
@@ -478,6 +513,11 @@ def test_a_companion_follows_the_range_of_its_framework(companion):
     lines = f"--extra-index-url https://download.pytorch.org/whl/rocm6.0\ntorch>=2.4.0,<2.5.0\n{companion}\n"
     found = lint(sources.read(lines, "requirements.txt"), MATRIX).findings
     assert "extra-index-shadowed" not in {each.code for each in found}
+
+
+@pytest.mark.parametrize(("keys", "error"), [(("7fa2af80", "7fa2af80"), True), (("7fa2af80", "3bf863cc"), False)])
+def test_only_a_list_whose_new_key_nobody_fetches_stops_the_build(keys, error):
+    assert said(KEYED.format(*keys))["apt-key-deprecated"] is error
 
 
 def test_a_stubs_folder_alone_is_only_a_warning():

@@ -106,6 +106,8 @@ def lint_cases():
         yield code, "Dockerfile", text, ""
     for file, text, gpu, *_ in _table("lint/test_serving.py", "FAULTS"):
         yield "precision-unsupported", file, text, gpu
+    for file, text, *_ in _table("lint/test_serving.py", "CROWDED"):
+        yield "gpus-too-few", file, text, ""
 
 
 def _lint(blocks, code, file, text, gpu):

@@ -107,7 +107,8 @@ def test_the_old_form_of_env_and_the_new_one():
 
 
 def test_instructions_before_from_are_said():
-    assert sources.read("RUN x\nFROM a:1\n", "Dockerfile").refused == ((1, "`RUN` stands before the first FROM"),)
+    (found,) = sources.read("RUN x\nFROM a:1\n", "Dockerfile").refused
+    assert found[:2] == (1, "`RUN` stands before the first FROM")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from compat.matrix.rows.machines import (
     System,
 )
 from compat.matrix.rows.signals import Signal
-from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Major, Package, Turn
+from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Major, Notice, Package, Turn
 from compat.matrix.rows.toolkits import (
     Capability,
     CudaRelease,
@@ -63,6 +63,7 @@ __all__ = [
     "Jetpack",
     "LibraryRelease",
     "Major",
+    "Notice",
     "Package",
     "Processor",
     "Product",

@@ -106,6 +106,7 @@ class System(Row):
         glibc: its C library; ``libstdcxx`` its highest GLIBCXX symbol version.
         python: minor version of its ``python3``; ``pythons`` those it packages.
         unfinished: those of ``pythons`` that it packages as a release candidate: nothing to plan an image on.
+        pip: release of pip that it packages, where that is too old for what the index has today.
         manager: ``apt``, ``dnf``, ``zypper``, ``apk``, ``tdnf``, ``yum``.
         aliases: other spellings, as os-release makes them (``rocky9``), and code names; a minor release without a row
             (``rhel9.4``) takes the row of its major.
@@ -123,6 +124,7 @@ class System(Row):
     python: str = ""
     pythons: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
+    pip: str = ""
     manager: str = ""
     image: str = ""
     eol: str = ""

@@ -30,7 +30,6 @@ class Package(Row):
         same: package that must be of its own release, which no metadata says (``jaxlib`` for JAX's CUDA plug-ins).
         preload: call that lets it find CUDA's packages where no path of the loader names them, since its objects have
             no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
-        notices: names on the default index that hold nothing but a notice that stops the install (``pytorch``).
         elsewhere: a maker of GPUs and where builds for those are that no row is for, ``amd: wheels for ...``.
         wheels: index whose pages, one for each framework and CUDA, have its wheels; the default one has its sources.
         on_windows: distribution of others that has its wheels for Windows, where it has none (``triton-windows``).
@@ -47,7 +46,6 @@ class Package(Row):
     needs: tuple[str, ...] = ()
     same: str = ""
     preload: str = ""
-    notices: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     wheels: str = ""
     on_windows: str = ""
@@ -66,6 +64,23 @@ class Application(Row):
     name: str
     pulls: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+
+
+@row("notices", key="name")
+class Notice(Row):
+    """A name on the default index that holds nothing but a notice that stops the install (table ``notices``).
+
+    Attributes:
+        name: distribution name, ``sklearn``.
+        instead: what is meant, ``scikit-learn``.
+        versions: releases that are one; empty for all.
+        unless: variable with which its maker lets it pass; empty if there is none.
+    """
+
+    name: str
+    instead: str
+    versions: str = ""
+    unless: str = ""
 
 
 @row("conda", key="name")
