@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.facts import Fact
+from compat.facts import Fact, Host
 from compat.plan import Ask, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.plan import Answer, Plan
 
 
 def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host, matrix: Matrix) -> Answer:
-    """The answer with ``--gpu NAME`` as its first remedy, where the machine is known to have no GPU.
+    """The answer with the ways out on a machine with a GPU as its first ones, where this one is known to have none.
 
-    The example is a GPU that the plan for no GPU in particular serves by itself, and the plan for it was found.
+    Where the wishes fit together it is ``--gpu NAME``, of a GPU that the plan for no GPU in particular serves by itself,
+    and the plan for it was found; where they clash on any machine, it is what mends that.
 
     ``answer``: what the solver said of the machine.
     """
@@ -29,17 +29,20 @@ def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host,
     gpus = machine.reading("gpus")
     if answer.status != "conflict" or not isinstance(gpus, Fact) or gpus.value:
         return answer
-    anywhere = resolve.resolve(requirements, from_options(matrix), matrix)
+    stated = Host({name: reading for name, reading in machine.readings.items() if machine.is_option(name)})
+    anywhere = resolve.resolve(requirements, stated, matrix)
+    if anywhere.status == "conflict":
+        told = "no GPU is here: changes without --cpu are for a machine that has one"
+        return replace(answer, fixes=anywhere.fixes, conditions=(*answer.conditions, told)) if anywhere.fixes else answer
     name = _served(anywhere.plan, matrix) if anywhere.plan and anywhere.status == "plan" else ""
-    if not name:
-        return answer
-    there = resolve.resolve(requirements, from_options(matrix, gpus=[name]), matrix)
+    there = resolve.resolve(requirements, from_options(matrix, gpus=[name]).over(stated), matrix) if name else answer
     if there.status != "plan":
         return answer
+    python = (("python", machine.python or ""),) if stated.python else ()
     remedy = Remedy(
         text=f"if it is to run on another machine, name its GPU, such as {name}",
         changes={"gpu": name},
-        asks=(Ask(tuple(requirements), (("gpu", name),)),),
+        asks=(Ask(tuple(requirements), (*python, ("gpu", name))),),
         plans=(there.plan,) if there.plan else (),
     )
     return replace(answer, fixes=(remedy, *answer.fixes))

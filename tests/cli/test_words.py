@@ -156,6 +156,29 @@ def test_without_a_gpu_here_the_first_way_out_names_one_and_works(envcheck, wish
     assert envcheck(*shlex.split(words)[1:])[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("wishes", "python", "first"),
+    [
+        (["torch"], "3.12", "resolve torch --python 3.12 --gpu"),
+        (["torch==2.2.0", "numpy>=2"], "", "resolve torch==2.2.0 'numpy<2' --arch x86_64"),
+        (["tensorflow==2.18"], "3.13", "resolve tensorflow==2.20.0 --python 3.13 --arch x86_64"),
+    ],
+)
+def test_without_a_gpu_here_what_clashes_anywhere_is_mended_and_the_python_that_was_asked_for_stays(
+    envcheck, wishes, python, first
+):
+    known = matrix()
+    facts = {"gpus": Fact((), "/sys"), "platform": Fact("linux", "/sys"), "arch": Fact("x86_64", "uname")}
+    facts |= {"python": Fact(python, "--python", option=True)} if python else {"python": Fact("3.11", "runs envcheck")}
+    machine = Host(facts)
+    answer = written(with_another_gpu(resolve(wishes, machine, known), wishes, machine, known))
+    words = answer.fixes[0].command
+    assert words.startswith(f"envcheck {first}")
+    import shlex
+
+    assert envcheck(*shlex.split(words)[1:])[0] == 0
+
+
 def test_a_machine_with_a_gpu_is_not_told_of_another_one():
     known = matrix()
     machine = from_options(known, gpus=["RTX 5090"])
