@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host, matrix: Matrix) -> Answer:
     """The answer with the ways out on a machine with a GPU as its first ones, where this one is known to have none.
 
-    Where the wishes fit together it is ``--gpu NAME``, of a GPU that the plan for no GPU in particular serves by itself,
-    and the plan for it was found; where they clash on any machine, it is what mends that.
+    Where the wishes fit together it is ``--gpu NAME``, of a GPU that the plan for no GPU in particular serves by
+    itself, and the plan for it was found; where they clash on any machine, it is what mends that.
 
     ``answer``: what the solver said of the machine.
     """
@@ -31,9 +31,9 @@ def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host,
         return answer
     stated = Host({name: reading for name, reading in machine.readings.items() if machine.is_option(name)})
     anywhere = resolve.resolve(requirements, stated, matrix)
-    if anywhere.status == "conflict":
+    if anywhere.fixes:
         told = "no GPU is here: changes without --cpu are for a machine that has one"
-        return replace(answer, fixes=anywhere.fixes, conditions=(*answer.conditions, told)) if anywhere.fixes else answer
+        return replace(answer, fixes=anywhere.fixes, conditions=(*answer.conditions, told))
     name = _served(anywhere.plan, matrix) if anywhere.plan and anywhere.status == "plan" else ""
     there = resolve.resolve(requirements, from_options(matrix, gpus=[name]).over(stated), matrix) if name else answer
     if there.status != "plan":

@@ -69,16 +69,13 @@ def check(
     Example: envcheck matrix check my-rows.toml
     """
     from compat.app import knowledge
-    from compat.render import ink
 
     names = tuple(files or ())
     if fix:
         for path in knowledge.mend(names):
             speech.note(f"rewritten: {path}")
     checked = knowledge.check(names)
-    listed = ", ".join(path.name for path in checked)
-    said = f"{len(checked)} files are sound: {listed}" if len(checked) != 1 else f"{listed} is sound"
-    said = "\n".join(ink.ink().wrap(said, "", "  "))
+    said = f"{len(checked)} files are sound" if len(checked) != 1 else f"{checked[0].name} is sound"
     _plain(speech, {"schema": "envcheck.matrix-check/1", "files": [str(path) for path in checked]}, said)
     return 0
 
