@@ -1,4 +1,4 @@
-"""Where the matrix and the templates are.
+"""Where the matrix, the templates and the published schemas are.
 
 A wheel carries them in ``compat/_data``; an editable install or a checkout reads the live top-level folders, so
 that an edited row counts at once.
@@ -27,6 +27,11 @@ def compiled_dir() -> Path | None:
     """The compiled matrix of a wheel, one JSON per table; ``None`` in a checkout."""
     folder = _INSTALLED / "compiled"
     return folder if folder.is_dir() else None
+
+
+def schemas_dir() -> Path:
+    """The published JSON Schemas of the documents."""
+    return root() / "docs" / "schemas"
 
 
 def templates_dir() -> Path:

@@ -8,10 +8,11 @@ Source: the specification's pages on tools and resources, https://modelcontextpr
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from compat import api
+from compat import api, resources
 from compat.errors import EnvcheckError, InputError
 from compat.lazy import dataclass
 
@@ -234,10 +235,7 @@ def _tools() -> dict[str, Tool]:
     """The tools by name, each marked as one that only reads and stays on this machine."""
     from mcp.types import Tool, ToolAnnotations
 
-    from compat.schemas import schemas
-
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    published = schemas()
     return {
         name: Tool(
             name=name,
@@ -248,11 +246,16 @@ def _tools() -> dict[str, Tool]:
                 "required": list(service.needs),
                 "additionalProperties": False,
             },
-            output_schema=published[service.schema],
+            output_schema=_published(service.schema),
             annotations=hints,
         )
         for name, service in SERVICES.items()
     }
+
+
+def _published(name: str) -> Any:
+    """The published schema of a document."""
+    return json.loads((resources.schemas_dir() / f"{name.replace('/', '-')}.json").read_text("utf-8"))
 
 
 def _pages() -> list[Resource]:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import generate_docs
+from published_schemas import schemas
 
 from compat.app.explain import known, topic_of
-from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parent.parent
 OTHERS = {"README.md": "index.md", "matrix/README.md": "matrix.md", "CONTRIBUTING.md": "contributing.md"}

@@ -21,6 +21,7 @@ from importlib import import_module
 from pathlib import Path
 
 import configuration_page as configuration
+from published_schemas import schemas
 
 from compat import cli, rules
 from compat.app.explain import advice
@@ -28,7 +29,6 @@ from compat.app.knowledge import load
 from compat.build.codes import CODES
 from compat.lint import RULES as LINT
 from compat.rules.pages import page_of
-from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parent.parent
 HOWTO = ROOT / "docs/howto"

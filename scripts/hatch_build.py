@@ -1,4 +1,4 @@
-"""Build hook of the wheel: puts the matrix, its compiled form and the templates into ``compat/_data``.
+"""Build hook of the wheel: puts the matrix, its compiled form, the templates and the schemas into ``compat/_data``.
 
 The top-level folders keep their names in the repository; an editable install reads them there, so nothing is copied
 for it. Runs in the isolated build environment, which has the standard library and hatchling alone (hatchling brings
@@ -27,6 +27,7 @@ class DataHook(BuildHookInterface):  # type: ignore[type-arg]  # generic only fo
         for path in (*sorted((root / "matrix").glob("*.toml")), root / "matrix" / "observed"):
             include[str(path)] = f"compat/_data/matrix/{path.name}"
         include[str(root / "dockerfiles")] = "compat/_data/dockerfiles"
+        include[str(root / "docs" / "schemas")] = "compat/_data/docs/schemas"
         for name, text in sorted(compiled(root).items()):
             include[str(self._write(name, text))] = f"compat/_data/compiled/{name}"
 

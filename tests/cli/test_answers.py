@@ -3,8 +3,7 @@
 import json
 
 import pytest
-
-from compat.schemas import schemas
+from published_schemas import schemas
 
 
 def document(envcheck, *words):

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from published_schemas import schemas
 
 from compat import serving
 from compat.errors import InputError
-from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/assistants.md").read_text("utf-8")

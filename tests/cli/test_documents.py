@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from compat.schemas import schemas
+from published_schemas import schemas
 
 jsonschema = pytest.importorskip("jsonschema")
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from published_schemas import schemas
 
 from compat import api
-from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = {"gpus": ["A100"], "driver": "570.26", "python": "3.11"}

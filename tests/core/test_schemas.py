@@ -6,10 +6,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from published_schemas import schemas
 
 from compat import ci, facts, findings, plan
 from compat.render import document
-from compat.schemas import schemas
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -10,6 +10,7 @@ from shutil import which
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from published_schemas import schemas
 
 from compat import cli, resolve
 from compat.app import fleet
@@ -18,7 +19,6 @@ from compat.app.knowledge import load
 from compat.findings import Stamp
 from compat.render.fleet import folded, told
 from compat.render.ink import Ink
-from compat.schemas import schemas
 from compat.survey import dump
 
 H100 = [{"name": "NVIDIA H100 80GB HBM3", "vendor": "nvidia", "target": "sm_90"}]

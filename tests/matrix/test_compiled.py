@@ -99,7 +99,7 @@ def wheel(tmp_path_factory):
     from hatchling.builders.wheel import WheelBuilder
 
     copy = tmp_path_factory.mktemp("source")
-    for name in ("compat", "matrix", "dockerfiles", "scripts"):
+    for name in ("compat", "matrix", "dockerfiles", "scripts", "docs/schemas"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "_data"))
     shutil.copy(ROOT / "pyproject.toml", copy)
     for name in ("README.md", "LICENSE"):
@@ -116,6 +116,7 @@ def test_the_wheel_holds_matrix_compiled_form_and_templates(wheel):
     measured = {f"observed/{path.name}" for path in (ROOT / "matrix" / "observed").iterdir()}
     assert held == {f"compat/_data/matrix/{name}" for name in {path.name for path in PATHS} | measured}
     assert any(name.startswith("compat/_data/dockerfiles/") for name in names)
+    assert "compat/_data/docs/schemas/envcheck.doctor-1.json" in names
     assert torch
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {"compat"}
     leftover = [path for path in Path(wheel).parent.iterdir() if path.suffix != ".whl"]

@@ -201,8 +201,7 @@ def test_evidence_keeps_to_the_paper():
 
 def test_json_follows_the_contract_and_its_schema():
     import jsonschema
-
-    from compat.schemas import schemas
+    from published_schemas import schemas
 
     document = json.loads(render.report(REPORT, HOST, "json"))
     jsonschema.validate(document, schemas()["envcheck.doctor/1"])

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from published_schemas import schemas
 
 from compat.app.explain import known
-from compat.schemas import schemas
 
 
 @pytest.fixture(scope="module")
