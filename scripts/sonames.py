@@ -77,22 +77,25 @@ def _rows(index: Index, package: str) -> list[dict[str, str]] | Exception:
         for kinds in _SYSTEMS:
             looked = {version: _libraries(index, releases[version], kinds) for version in releases}
             listed = {version: names for version, names in looked.items() if names is not None}
-            for name in sorted({name for names in listed.values() for name in names}):
-                told = spans({version: name in names for version, names in listed.items()})
-                found += [{"soname": name, "package": package, "versions": span} | _SEEN for span in told]
+            for path in sorted({path for paths in listed.values() for path in paths}):
+                folder, _, name = path.rpartition("/")
+                row = {"soname": name, "package": package, "folder": folder} | _SEEN
+                found += [
+                    row | {"versions": span} for span in spans({one: path in there for one, there in listed.items()})
+                ]
     except (LookupError, UnreachableError, UnreadableError) as error:
         return error
     return found
 
 
 def _libraries(index: Index, files: list[File], kinds: tuple[str, ...]) -> set[str] | None:
-    """Libraries of one wheel of a release for a system; None where it has no wheel for that."""
+    """Paths of libraries in one wheel of a release for a system; None where it has no wheel for that."""
     wheels = [file for file in files if is_wheel(file)]
     fitting = [file for kind in kinds for file in wheels if any(one.startswith(kind) for one in platforms(file.name))]
     if not fitting:
         return None
-    names = {name.rpartition("/")[2] for name in index.names(fitting[0])}
-    return {name for name in names if _LIBRARY.fullmatch(name) and not _INNER.search(name)}
+    paths = {path: path.rpartition("/")[2] for path in index.names(fitting[0])}
+    return {path for path, name in paths.items() if _LIBRARY.fullmatch(name) and not _INNER.search(name)}
 
 
 def spans(has: dict[Version, bool]) -> Iterator[str]:

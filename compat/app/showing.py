@@ -290,7 +290,7 @@ def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]
 
 def _library(matrix: Matrix, wanted: str) -> Iterator[Table]:
     """``libcudnn.so.8``: the packages that bring it."""
-    lines = [line(row, row.package, row.versions) for row in matrix.wheels_with(wanted)]
+    lines = [line(row, row.package, row.versions) for row in matrix.select("sonames", soname=wanted)]
     if lines:
         yield table(matrix, f"Packages with {wanted}", ("package", "versions"), lines)
 
@@ -300,7 +300,7 @@ def _library_package(matrix: Matrix, wanted: str) -> Iterator[Table]:
     found = _PACKAGE.fullmatch(wanted)
     name, version = (normalise(found[1]), found[2] or "") if found else ("", "")
     rows = [row for row in matrix.table("sonames") if row.package == name]
-    told = [row for row in rows if not version or versions.meets(row.versions, version)]
+    told = [row for row in rows if not version or (matrix.day(name, version) and versions.meets(row.versions, version))]
     if told:
         lines = [line(row, row.soname, row.versions) for row in told]
         title = f"Libraries of {name} {version}, {matrix.day(name, version)}" if version else f"Libraries of {name}"

@@ -11,7 +11,7 @@ one process loads one copy of a shared library, and an image has one copy in its
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
+from itertools import permutations, product
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from compat.matrix import Matrix
 
-Kind = Literal["runtime", "requires", "shared", "system", "python"]
+Kind = Literal["runtime", "requires", "shared", "files", "system", "python"]
 
-# Kind -> the field of the rows that decides, where it has another name.
-_FIELD: Final = {"shared": "requires"}
+# Kind of a dispute about third packages -> the field of the rows that decides.
+_FIELD: Final = {"shared": "requires", "files": "requires"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Objection:
 
     Attributes:
         kind: what is disputed.
-        name: the package or library that they dispute.
+        name: the package, library or file that they dispute.
         left: what the first has or asks, ``right`` what the second does.
         right: see ``left``.
         asked: the requirement lines that it rests on, each with the build that has it; it stands only in an environment
@@ -55,15 +55,28 @@ class Objection:
     asker: str = ""
 
 
-def objections(left: Part, right: Part) -> Iterator[Objection]:
+def objections(matrix: Matrix, left: Part, right: Part) -> Iterator[Objection]:
     """What two builds require of each other and of third packages, and the libraries both take from the system."""
     yield from _systems(left, right)
     yield from _direct(left, right)
     yield from _direct(right, left)
-    for name in sorted(left.lines.keys() & right.lines.keys()):  # a set has another order in each process
-        for ours, theirs in product(left.lines[name], right.lines[name]):
-            if clashes(ours.spec, theirs.spec):
-                yield Objection("shared", name, ours.spec, theirs.spec, ((left, ours), (right, theirs)))
+    names = {(name, name): name for name in left.lines.keys() & right.lines.keys()}
+    if not (left.version and right.version):  # two builds for CUDA of two majors are apart by their runtimes
+        names |= {pair: _rivals(matrix)[pair] for pair in _rivals(matrix).keys() & product(left.lines, right.lines)}
+    for (ours, theirs), name in sorted(names.items()):  # a set has another order in each process
+        kind: Kind = "shared" if ours == theirs else "files"
+        for mine, other in product(left.lines[ours], right.lines[theirs]):
+            if kind == "files" or clashes(mine.spec, other.spec):
+                yield Objection(kind, name, mine.spec, other.spec, ((left, mine), (right, other)))
+
+
+@lru_cache(maxsize=8)
+def _rivals(matrix: Matrix) -> dict[tuple[str, str], str]:
+    """Two packages whose wheels bring one file, for CUDA of two majors -> that file; the one installed last has it."""
+    owners: dict[str, set[str]] = {}
+    for row in sorted(matrix.table("sonames"), key=lambda row: (".so" in row.soname, -len(row.soname))):
+        owners.setdefault(f"{row.folder}/{row.soname}", set()).add(row.package)
+    return {pair: file for file, names in owners.items() for pair in permutations(sorted(names), 2)}
 
 
 def _systems(left: Part, right: Part) -> Iterator[Objection]:
@@ -202,13 +215,13 @@ def told(objection: Objection, left: Part, right: Part) -> str:
         case "python":
             return f"{left.label} has wheels for Python {objection.left}, {right.label} for {objection.right}"
         case _:
-            name = objection.name
-            return f"{_bound(left, name, objection.left)}, {_bound(right, name, objection.right)}"
+            both = ", ".join(_bound(part, line) for part, line in objection.asked)
+            return both if objection.kind == "shared" else f"{both}: both bring {objection.name}"
 
 
-def _bound(part: Part, name: str, spec: str) -> str:
+def _bound(part: Part, line: Line) -> str:
     """Who bounds a shared dependency: a build that requires it, or the person."""
-    return f"{part.label} requires {name}{spec}" if part.version else f"{part.label} is asked for"
+    return f"{part.label} requires {line.name}{line.spec}" if part.version else f"{part.label} is asked for"
 
 
 def _runtimes(left: Part, right: Part) -> str:
@@ -273,7 +286,7 @@ def disputes(matrix: Matrix, left: Part, right: Part, world: Environment, *, thi
 
     ``world``: place and Python, as far as known; extras count for both.
     """
-    found = [one for one in objections(left, right) if third or one.kind != "shared"]
+    found = [one for one in objections(matrix, left, right) if third or one.kind not in _FIELD]
     if not runtimes_go(matrix, left, right):
         found.insert(0, Objection("runtime", "runtime", left.runtime, right.runtime))
     for one in found:

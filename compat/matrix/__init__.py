@@ -70,16 +70,16 @@ class Matrix:
     def _days(self, builds: list[store.Raw], package: str) -> dict[str, str]:
         """Day of ``torch 2.9.1`` for the distributions of these builds."""
         names = {row.get("distribution", package) for row in builds if "date" not in row}
-        return {
-            f"{name} {release}": day
-            for name in names
-            for release, _, day in (word.rpartition(":") for word in self._days_told.get(name, "").split())
-        }
+        return {f"{name} {release}": day for name in names for release, day in self.days(name).items()}
+
+    def days(self, distribution: str) -> dict[str, str]:
+        """Releases of a distribution with the day of each, ``2025-11-12``, as far as they were read."""
+        told = (word.rpartition(":") for word in self._days_told.get(distribution, "").split())
+        return {release: day for release, _, day in told}
 
     def day(self, distribution: str, version: str) -> str:
-        """The day of a release of a distribution, ``2025-11-12``; empty if it was not read."""
-        words = self._days_told.get(distribution, "").split()
-        return next((day for name, _, day in (word.rpartition(":") for word in words) if name == version), "")
+        """The day of a release of a distribution; empty if it was not read."""
+        return self.days(distribution).get(version, "")
 
     @cached_property
     def _days_told(self) -> dict[str, str]:
@@ -200,10 +200,6 @@ class Matrix:
     def is_page(self, build: rows.Build) -> bool:
         """Whether the index that has a build is a page of links, which pip reads by ``--find-links``."""
         return any(row.links for row in self.table("indexes") if row.name == build.index)
-
-    def wheels_with(self, soname: str) -> tuple[rows.Soname, ...]:
-        """Packages of the default index that bring a shared library, and from which release to which."""
-        return tuple(self.select("sonames", soname=soname))
 
     # --- toolkits and drivers -------------------------------------------------------------------------------------
 

@@ -174,11 +174,6 @@ class Knowledge:
         """Names that some build of some package requires: what may be asked for beside packages of the matrix."""
         return frozenset().union(*map(self.line_names, self.matrix.packages))
 
-    @cached_property
-    def libraries(self) -> frozenset[str]:
-        """Packages of a GPU's vendor that bring shared libraries: of use to a framework alone."""
-        return frozenset(row.package for row in self.matrix.table("sonames"))
-
     def versions(self, package: str) -> tuple[str, ...]:
         """Releases of a package, newest first."""
         return tuple(dict.fromkeys(option.version for option in self.options(package)))

@@ -66,7 +66,7 @@ class Pairs:
         bits = self._pairs.get(key)
         if bits is None:
             bits = left.pythons & right.pythons
-            for objection in packages.objections(left, right):
+            for objection in packages.objections(self._known.matrix, left, right):
                 bits &= ~self._bits(objection)
                 if not bits:
                     break
@@ -90,7 +90,7 @@ class Pairs:
         if not left.pythons & right.pythons:
             ours, theirs = (", ".join(in_order(self._known.pythons.of(one.pythons))) for one in (left, right))
             yield Objection("python", "python", ours, theirs)
-        yield from (one for one in packages.objections(left, right) if self._bits(one))
+        yield from (one for one in packages.objections(self._known.matrix, left, right) if self._bits(one))
 
     def _bits(self, objection: Objection) -> int:
         """The Pythons on which all lines count that an objection rests on."""

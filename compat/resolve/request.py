@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.names import is_slip, normalise
-from compat.versions import is_void, meets, read_requirement, release, same_release
+from compat.versions import is_void, meets, newest_first, read_requirement, release, same_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,8 +66,6 @@ class Wish:
 # Releases that a refusal shows.
 _SHOWN = 12
 
-_RANGE = "a range that holds one"
-
 # Characters of one requirement that are read; real ones stay far below it.
 _LONGEST = 500
 
@@ -80,10 +78,9 @@ def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
             exist.
     """
     parsed = {text: _parse(text) for text in dict.fromkeys(requirements)}
-    rows = [known.matrix.package(one.name) for one in parsed.values()]
-    beside = tuple(row.name for row in rows if row is not None)
+    beside = tuple(row.name for one in parsed.values() if (row := known.matrix.package(one.name)))
     wishes = tuple(dict.fromkeys(_wish(text, one, known, beside) for text, one in parsed.items()))
-    if all(wish.shared and not wish.unjudged and wish.package not in known.libraries for wish in wishes):
+    if all(wish.shared and not wish.unjudged and not known.matrix.days(wish.package) for wish in wishes):
         raise InputError("no framework is asked for", where="argument", expected="a requirement such as torch==2.9.1")
     return wishes
 
@@ -99,6 +96,9 @@ def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) ->
     bare = Wish(text.strip(), name, parsed.spec, parsed.extras, parsed.marker)
     if row is None:
         is_required = any(name in known.line_names(package) for package in beside)
+        releases = newest_first(known.matrix.days(name)) if bare.spec else ()
+        if releases and not any(meets(bare.spec, one) for one in releases):
+            raise _missing(bare, releases)
         if is_required or name in known.shared_names:
             return replace(bare, shared=True)
         return replace(_riding(bare, known), shared=True, unjudged=True)
@@ -108,7 +108,8 @@ def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) ->
     is_cpu = all(option.kind == "cpu" for option in named) if named else name == row.cpu_name != row.name
     distribution = name if named else ""
     wish = replace(bare, package=row.name, cpu=is_cpu or bare.spec.endswith("+cpu"), distribution=distribution)
-    _demand_version(wish, known)
+    if not (known.named(row.name, (wish,)) or is_beyond(wish, known) or unseen_variant(wish, known)):
+        raise _missing(wish, known.versions(row.name), [option.full for option in known.options(row.name)])
     return wish
 
 
@@ -146,39 +147,32 @@ def _riding(wish: Wish, known: Knowledge) -> Wish:
             hint=f"did you mean {likely}? A package really called {wish.package} goes into a file, given with -r",
         )
     if is_void((wish.spec,)):
-        raise InputError(f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected=_RANGE)
+        raise _missing(wish, ())
     return wish
 
 
-def _demand_version(wish: Wish, known: Knowledge) -> None:
-    """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*.
+def _missing(wish: Wish, versions: Sequence[str], builds: Sequence[str] = ()) -> InputError:
+    """That no release meets a wish, with those that were most likely meant: with another local tag, next to it, newest.
 
-    The releases shown are those that the person most likely meant: other builds of the same release if the local tag is
-    wrong, those next to where a pinned one would stand, else the newest.
+    ``versions``: all that there are, newest first; ``builds``: with their local tags.
     """
-    options = known.options(wish.package)
-    if known.named(wish.package, (wish,)) or is_beyond(wish, known) or unseen_variant(wish, known):
-        return
+    where = f"argument {wish.text!r}"
     if is_void((wish.spec,)):
-        raise InputError(f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected=_RANGE)
-    pinned = wish.spec[2:] if wish.spec.startswith("==") else ""
-    releases = sorted({option.full for option in options if pinned and same_release(pinned, option.version)})
-    shown = releases or (_nearest(pinned, known.versions(wish.package)) if pinned else [])
-    shown = shown or list(dict.fromkeys(option.version for option in options))[:_SHOWN]
-    more = "" if releases or pinned else " and older" if len(known.versions(wish.package)) > _SHOWN else ""
-    raise InputError(
+        return InputError(f"no version can meet {wish.spec}", where=where, expected="a range that holds one")
+    if is_pinned := wish.spec.startswith("=="):
+        pinned = wish.spec[2:].partition("+")[0]
+        place = sum(meets(f">{pinned}", version) for version in versions)
+        near = [*versions[max(place - _SHOWN // 4, 0) : place + _SHOWN // 4], *versions[:1]]
+        shown = sorted({one for one in builds if same_release(pinned, one)}) or list(dict.fromkeys(near))
+    else:
+        shown = versions[:_SHOWN]
+    more = "" if is_pinned or len(versions) <= _SHOWN else " and older"
+    return InputError(
         f"no {wish.package} {wish.spec} exists, as far as the matrix knows",
-        where=f"argument {wish.text!r}",
+        where=where,
         expected=f"{', '.join(shown)}{more}",
         hint=f"`envcheck matrix show {wish.package}` lists them",
     )
-
-
-def _nearest(pinned: str, versions: Sequence[str]) -> list[str]:
-    """The releases next to where one would stand, and the newest of all."""
-    place = sum(meets(f">{pinned.partition('+')[0]}", version) for version in versions)
-    near = versions[max(place - _SHOWN // 4, 0) : place + _SHOWN // 4]
-    return list(dict.fromkeys([*near, *versions[:1]]))
 
 
 def unseen_variant(wish: Wish, known: Knowledge) -> str:

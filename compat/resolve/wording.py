@@ -268,7 +268,7 @@ def _severity(objections: Sequence[Objection]) -> int:
 
     Another minor of one CUDA is nearer than another major, and that nearer than another maker's runtime.
     """
-    weights = {"runtime": 1000, "system": 100, "requires": 50, "python": 20, "shared": 1}
+    weights = {"runtime": 1000, "system": 100, "requires": 50, "python": 20, "files": 2, "shared": 1}
     steps = (apart(one.left, one.right) if one.kind == "runtime" else 0 for one in objections)
     return sum(weights[one.kind] * (1 + step) for one, step in zip(objections, steps, strict=True))
 

@@ -27,13 +27,13 @@ SCRIPTS = str(Path(__file__).parents[2] / "scripts")
     ],
 )
 def test_a_library_is_found_in_the_releases_that_bring_it(soname, package, has, lacks):
-    spans = [SpecifierSet(row.versions) for row in matrix().wheels_with(soname) if row.package == package]
+    spans = [SpecifierSet(row.versions) for row in matrix().select("sonames", soname=soname) if row.package == package]
     assert any(Version(has) in span for span in spans)
     assert not lacks or not any(Version(lacks) in span for span in spans)
 
 
 def test_a_library_of_no_wheel_has_no_row():
-    assert matrix().wheels_with("libm.so.6") == ()
+    assert matrix().select("sonames", soname="libm.so.6") == ()
 
 
 def test_show_tells_the_packages_of_a_library():

@@ -9,6 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 from review import ask
 
+from compat.errors import InputError
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options
@@ -141,7 +142,13 @@ def test_a_plan_says_which_gpu_code_of_a_library_its_gpu_cannot_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "brought"), [("transformers", "torch"), ("jax-cuda12-plugin", "jax"), ("transformers==4.57.0", "")]
+    ("asked", "brought"),
+    [
+        ("transformers", "torch"),
+        ("jax-cuda12-plugin", "jax"),
+        ("transformers==4.57.0", ""),
+        ("transformers==4.57.0 ctranslate2", "ctranslate2"),
+    ],
 )
 def test_what_is_useless_without_its_framework_brings_it_or_asks_for_one(asked: str, brought: str) -> None:
     (reply,) = ask(f"envcheck resolve {asked} --gpu sm_89")
@@ -149,4 +156,28 @@ def test_what_is_useless_without_its_framework_brings_it_or_asks_for_one(asked: 
     assert told.plan is not None
     assert (told.status == "plan") is bool(brought)
     assert brought in {"", *(one.name for one in told.plan.builds)}
-    assert brought or "transformers computes through jax, tensorflow or torch" in told.conditions[0]
+    assert brought or "transformers computes through ctranslate2, jax, onnx" in told.conditions[0]
+
+
+@pytest.mark.parametrize(
+    ("library", "says"),
+    [
+        ("nvidia-cudnn-cu12==9.10.2.21", ": both bring nvidia/cudnn/lib/libcudnn.so.9"),
+        ("nvidia-nccl-cu12", ": both bring nvidia/nccl/lib/libnccl.so.2"),
+        ("nvidia-cuda-nvrtc-cu12", ""),  # into a folder of its own
+        ("nvidia-cudnn-cu13", ""),
+    ],
+)
+def test_a_library_that_overwrites_that_of_another_cuda_major_goes_with_no_build_for_it(
+    library: str, says: str
+) -> None:
+    (reply,) = ask(f"envcheck resolve torch==2.11.0 {library} --gpu sm_89 --cuda 13.0")
+    told = [member.text for conflict in reply.answer.conflicts for member in conflict.members]
+    assert (reply.answer.status == "plan") is (not says)
+    assert any(text.endswith(says) for text in told) is bool(says), told
+
+
+def test_a_release_of_a_library_that_no_index_has_is_refused() -> None:
+    with pytest.raises(InputError, match=r"no nvidia-cudnn-cu12 ==99 exists") as refused:
+        ask("envcheck resolve torch==2.9.1 nvidia-cudnn-cu12==99 --gpu sm_89")
+    assert "9.28.0.42" in refused.value.expected

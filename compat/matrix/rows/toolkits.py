@@ -187,9 +187,11 @@ class Soname(Row):
     Attributes:
         soname: what a loader asks for: ``libcudnn.so.9``, ``cublas64_12.dll``.
         package: distribution whose wheels have it, ``nvidia-cudnn-cu12``.
+        folder: where these put it, ``nvidia/cudnn/lib``.
         versions: releases that do, as a specifier of PEP 440: ``>=9.0.0.312``.
     """
 
     soname: str
     package: str
     versions: str
+    folder: str = ""
