@@ -159,13 +159,12 @@ def _missing(wish: Wish, versions: Sequence[str], builds: Sequence[str] = ()) ->
     where = f"argument {wish.text!r}"
     if is_void((wish.spec,)):
         return InputError(f"no version can meet {wish.spec}", where=where, expected="a range that holds one")
+    shown = versions[:_SHOWN]
     if is_pinned := wish.spec.startswith("=="):
         pinned = wish.spec[2:].partition("+")[0]
         place = sum(meets(f">{pinned}", version) for version in versions)
         near = [*versions[max(place - _SHOWN // 4, 0) : place + _SHOWN // 4], *versions[:1]]
         shown = sorted({one for one in builds if same_release(pinned, one)}) or list(dict.fromkeys(near))
-    else:
-        shown = versions[:_SHOWN]
     more = "" if is_pinned or len(versions) <= _SHOWN else " and older"
     return InputError(
         f"no {wish.package} {wish.spec} exists, as far as the matrix knows",
