@@ -84,6 +84,6 @@ def library(name: str, subject: Subject) -> Fix | None:
     if len(here) == 1 and series(found[2] or "") not in {"", *here}:
         asks = subject.compiled() or "what asks for it"
         return Fix(f"Build {asks} again on {of}, whose {what} is {here.pop()}, or take its release for that.")
-    if subject.host.container:
+    if subject.host.container or subject.said("board"):
         return Fix(f"Start the container by --runtime nvidia: {of} brings {name}.")
     return Fix(f"Install {of}'s own {what}.", changes=(Command("sudo apt install nvidia-jetpack"),))

@@ -184,16 +184,17 @@ def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
 
 def _runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
     """Packages of CUDA majors that the driver runs, none later than its own, and that a build for this Python has."""
-    made = {series(row.runtime) for row in subject.matrix.builds(subject.framework_name()) if _for_python(row, subject)}
-    rows = [row for row in rows if row.package.rpartition("-cu")[2] in made] or rows
+    python = series(subject.host.python or "", 2)
+    rows = _of_builds(rows, subject, lambda row: python in row.python)
     most = series(cuda_of_driver(subject.matrix, subject.host.driver) or subject.host.driver_cuda or "")
     later = {f"-cu{number}" for number in range(int(most) + 1, int(most) + 20)} if most else set()
     return [row for row in rows if f"-{row.package.rpartition('-')[2]}" not in later] or rows
 
 
-def _for_python(row: Build, subject: Subject) -> bool:
-    """Whether a build is for the Python that is there, as far as that is known."""
-    return bool(subject.host.python) and series(subject.host.python or "", 2) in row.python
+def _of_builds(rows: list[Soname], subject: Subject, fits: Callable[[Build], bool]) -> list[Soname]:
+    """Packages of the CUDA majors that fitting builds of the framework have; all where none fits."""
+    made = {series(row.runtime) for row in subject.matrix.builds(subject.framework_name()) if fits(row)}
+    return [row for row in rows if row.package.rpartition("-cu")[2] in made] or rows
 
 
 def _cuda(subject: Subject) -> str:
@@ -334,6 +335,7 @@ def _cudnn(want: str, have: str, subject: Subject) -> Fix:
     mine = [row for row in rows if row.package.endswith(f"-cu{cuda}")] or ([] if cuda else _runnable(rows, subject))
     made = {series(one) for row in subject.matrix.table("cudnn") if series(row.version, 2) == minor for one in row.cuda}
     mine = [row for row in mine if row.package.rpartition("-cu")[2] in made] or mine
+    mine = _of_builds(mine, subject, lambda row: series(row.cudnn, 2) == minor)
     told = f"cuDNN {minor}{'' if newer else ' or newer'} of major {major}"
     if len({row.package for row in mine}) > 1:
         names = " or ".join(dict.fromkeys(f'"{row.package}{spec}"' for row in mine))

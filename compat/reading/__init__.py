@@ -31,8 +31,9 @@ _LACKS: Final = pattern(
     r"\W*(?:[\w .`()/-]{1,60}:)?\s*(?:module )?not (?:found|installed|available)\W*$", re.IGNORECASE
 )
 
-# A line that Google's logging marks as a warning, an error or fatal: in glog's form, or TensorFlow's without its stamp.
-_LOGGED: Final = pattern(r"(?<!\w)[WEF]\d{4} \d\d:\d\d:\d\d\.|^: [WEF] \S")
+# A line that Google's logging marks as a warning, an error or fatal: in glog's form, whose seconds may be those since
+# 1970, or in TensorFlow's, with its stamp or without.
+_LOGGED: Final = pattern(r"(?<!\w)[WEF]\d{4} \d\d:\d\d:\d{2,11}\.|^: [WEF] \S|^[WEF] [\w/]{3,100}\.cc:\d")
 
 # Lines between two formats' marks within which one is taken for part of the other.
 NEAR: Final = 10

@@ -101,14 +101,12 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
     text = condensed(text[:_LIMIT].replace("\r\n", "\n").replace("\r", "\n").replace("\x00", " "))
     if not text.strip():
         return Hearing()
-    page = _Page(text, _lowered(text), tuple(found.span() for found in _EXAMPLE.finditer(text)))
+    lowered = text.replace(
+        "İ", "I"
+    ).lower()  # each at its place: the one letter whose small form is longer loses its dot
+    page = _Page(text, lowered, tuple(found.span() for found in _EXAMPLE.finditer(text)))
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, page)))
     return Hearing(heard, facts_of([item.values for item in heard], text), text, said(text))
-
-
-def _lowered(text: str) -> str:
-    """Small letters, each at its place: the one letter whose small form is longer loses its dot."""
-    return text.replace("İ", "I").lower()
 
 
 class _Page(NamedTuple):

@@ -61,6 +61,27 @@ CAPTURED = {
         ),
         ("library-missing", "pip install nvidia-cusolver-cu12", "cu11"),
     ),
+    "a line of TensorFlow's log without its stamp is no report's": (
+        (
+            "E0000 00:00:1741242567.262839  263744 cuda_dnn.cc:522] Loaded runtime CuDNN library: 9.1.0 but source was "
+            "compiled with: 9.3.0.  CuDNN library needs to have matching major version"
+        ),
+        ("library-mismatch", "nvidia-cudnn-cu12>=9.3,<10", "cu11"),
+    ),
+    "a library that a board's image takes from the board": (
+        (
+            "FROM dustynv/l4t-ml:r32.6.1-py3\nImportError: libcublas.so.10: cannot open shared object file: No such file or "
+            "directory"
+        ),
+        ("library-missing", "--runtime nvidia", "apt install"),
+    ),
+    "a driver of Windows by its model": (
+        (
+            "|   0  GeForce RTX 3050   WDDM  |   00000000:01:00.0 Off |    N/A |\n| NVIDIA-SMI 526.98       Driver Version: "
+            '526.98       CUDA Version: 12.0     |\ndocker: could not select device driver "" with capabilities: [[gpu]].'
+        ),
+        ("container-no-gpu", "WSL 2 engine", "sudo"),
+    ),
     "a log of Compose is a container's": (
         "app-1  | Traceback (most recent call last):\napp-1  | RuntimeError: Found no NVIDIA driver on your system. Please check",
         ("container-no-gpu", "--gpus all", "dkms"),

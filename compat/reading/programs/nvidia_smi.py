@@ -236,6 +236,12 @@ def _cells(row: Mapping[str, str], position: str) -> Iterator[Claim]:
         yield Claim("driver", version)
 
 
+def _model(line: str) -> Iterator[Claim]:
+    """The model of a driver of Windows."""
+    if re.match(r"\|\s+\d{1,3}\s.{3,60}\sWDDM\s+\|", line):
+        yield Claim("platform", "windows", weight=Weight.HINT)
+
+
 def _failures(view: View) -> Iterator[Claim]:
     """What nvidia-smi says when NVML does not answer."""
     for sentence, answer in _FAILURES.items():
@@ -243,6 +249,10 @@ def _failures(view: View) -> Iterator[Claim]:
             yield from view.stamp(index, [Claim("nvml", answer, weight=Weight.LISTED)])
 
 
+_PHRASES: Final = (
+    "NVIDIA-SMI", "NVSMI LOG", "(UUID: GPU-", "driver_version", "Failed to initialize NVML", "NVML library version",
+    "NVRM version:", "NUMA Affinity",
+)  # fmt: skip
 PROGRAM: Final = Program(
     name="nvidia-smi",
     labels={
@@ -253,16 +263,7 @@ PROGRAM: Final = Program(
         "cuda umd version": values.first("driver_cuda"),
     },
     marks=("attached gpus", "product name", "product brand"),
-    phrases=(
-        "NVIDIA-SMI",
-        "NVSMI LOG",
-        "(UUID: GPU-",
-        "driver_version",
-        "Failed to initialize NVML",
-        "NVML library version",
-        "NVRM version:",
-        "NUMA Affinity",
-    ),
+    phrases=_PHRASES,
     marked=_marked,
     lines={
         "Driver Version": _DRIVER,
@@ -270,6 +271,7 @@ PROGRAM: Final = Program(
         "NVRM version:": said("driver", r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)"),
         "NVML library version": said("driver_library", r"NVML library version: (\d{3}(?:\.\d+)*)"),
         "(UUID": _unit,
+        " WDDM ": _model,
     },
     beyond=_tables,
 )

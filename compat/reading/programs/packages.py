@@ -119,11 +119,6 @@ def _lists(view: View) -> Iterator[Claim]:
     yield from _debian(view)
 
 
-def _json(line: str) -> Iterator[Claim]:
-    """``pip list --format json``."""
-    return (_package(*found) for found in _JSON.findall(line)[:LONGEST])
-
-
 def _installed(line: str) -> Iterator[Claim]:
     """What pip says it installed."""
     words = line.partition("Successfully installed ")[2].split()[:LONGEST]
@@ -277,7 +272,7 @@ PROGRAM: Final = Program(
     phrases=_INSTALLERS,
     marked=_marked,
     lines={
-        '{"name": "': _json,
+        '{"name": "': lambda line: (_package(*found) for found in _JSON.findall(line)[:LONGEST]),  # pip list's JSON
         "Successfully installed ": _installed,
         "Requirement already satisfied: ": _satisfied,
         "Using ": said("python", r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)", weight=Weight.LISTED),
