@@ -259,8 +259,9 @@ def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
     doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
     if doctor == lint == "fits" and resolve == "clashes" and _blames_images(one):
         return IMAGES
-    if doctor == lint == "fits" and resolve == "clashes" and _share_a_copy(one):
-        return COPIES
+    if lint == "fits" and resolve == "clashes" and _share_a_copy(one):
+        by_extras = any(resolved(other).word == doctor for other in _other_extras(one))
+        return COPIES if doctor == "fits" or by_extras else ""
     for other in _other_extras(one) if resolve == lint else ():
         if resolved(other).word == doctor or (doctor == "fits" and _blames_images(other)):
             return EXTRAS

@@ -37,7 +37,7 @@ _VENDORS: Final = {
     "1da3": "habana",
     "19e5": "huawei",
     "1ae0": "google",
-    "1ed5": "moorethreads",
+    "1ed5": "mthreads",
     "cabc": "cambricon",
     "1d22": "kunlunxin",
     "9999": "metax",
