@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.plan import Answer, Ask, PlannedBuild, Remedy
 
-_USES: Final = {
-    "uv": pattern(r"uv (?:pip|add|sync|run|venv)\b"),
-    "poetry": pattern(r"poetry (?:add|install|run)\b"),
-}
+_USES: Final = {"uv": pattern(r"uv (?:pip|add|sync|run|venv)\b"), "poetry": pattern(r"poetry (?:add|install|run)\b")}
 # Distributions whose conda package has another name.
 _FROM_CONDA: Final = {"pytorch": "torch"}
 _CONDA_HAS: Final = frozenset({"pytorch", "torchvision", "torchaudio", "numpy", "tensorflow", "jax"})

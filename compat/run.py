@@ -144,12 +144,7 @@ def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | N
     """
     try:
         process = _CHILDREN.start(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env,
-            cwd=NEUTRAL,
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=NEUTRAL
         )
     except OSError as error:
         return _not_started(argv[0], error)
@@ -240,12 +235,7 @@ def stream(
         source.seek(0)
         try:
             process = _CHILDREN.start(
-                argv,
-                stdin=source,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=env,
-                cwd=folder,
+                argv, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, cwd=folder
             )
         except OSError as error:
             return _not_started(argv[0], error)

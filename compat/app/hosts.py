@@ -193,8 +193,5 @@ def _completed(gpu: Gpu, product: Product | None) -> Gpu:
     if product is None:
         return gpu
     return replace(
-        gpu,
-        name=gpu.name or product.name,
-        target=gpu.target or product.target,
-        vendor=gpu.vendor or product.vendor,
+        gpu, name=gpu.name or product.name, target=gpu.target or product.target, vendor=gpu.vendor or product.vendor
     )

@@ -239,11 +239,7 @@ def _outside(item: Probe) -> Probe:
 
 
 def _in_container(
-    client: Any,
-    image: Any,
-    words: Sequence[str],
-    limits: Mapping[str, Any],
-    timeout: float,
+    client: Any, image: Any, words: Sequence[str], limits: Mapping[str, Any], timeout: float
 ) -> container.Ended:
     """Run the scripts under the first of :data:`_PYTHONS` that the image has."""
     for python in _PYTHONS:

@@ -103,12 +103,7 @@ def command(
     text = dockerfile.write(plan, wanted)
     places = names or foreign(plan)
     done = build.build_image(
-        text,
-        builder=wanted.builder,
-        platforms=places,
-        labels=dockerfile.labels(plan),
-        hear=speech.note,
-        **wished,
+        text, builder=wanted.builder, platforms=places, labels=dockerfile.labels(plan), hear=speech.note, **wished
     )
     if done.ok:
         speech.say(f"built {done.tag} in {done.seconds:.0f} s; next: envcheck verify {done.tag}")

@@ -70,8 +70,7 @@ def command(
         bool, typer.Option("--script", help="Print the checked steps as a script to review, instead of the report.")
     ] = False,
     timeout: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
+        float, typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together.")
     ] = 5.0,
     patient: Patient,
     choice: Choice,

@@ -74,8 +74,7 @@ def list_(
 
 def recommend(
     requirements: Annotated[
-        list[str],
-        typer.Argument(metavar="REQ", help="Such as 'torch==2.9.1'.", autocompletion=completion.requirements),
+        list[str], typer.Argument(metavar="REQ", help="Such as 'torch==2.9.1'.", autocompletion=completion.requirements)
     ],
     *,
     memory: Memory = "",

@@ -20,8 +20,7 @@ class Machine:
         Texts, typer.Option(metavar="FILE", help="Facts of a machine that they are meant for (repeatable).")
     ] = None
     gpu: Annotated[
-        Texts,
-        typer.Option(metavar="NAME", help="GPU that they are meant for, as in resolve (repeatable)."),
+        Texts, typer.Option(metavar="NAME", help="GPU that they are meant for, as in resolve (repeatable).")
     ] = None
     driver: Annotated[str, typer.Option(metavar="V", help="NVIDIA or amdgpu driver that they will run on.")] = ""
     arch: Annotated[

@@ -6,8 +6,7 @@ import typer
 
 
 def command(
-    *,
-    root: Annotated[str, typer.Option("--root", metavar="DIR", help="Folder whose files may be read.")] = ".",
+    *, root: Annotated[str, typer.Option("--root", metavar="DIR", help="Folder whose files may be read.")] = "."
 ) -> int:
     """Serve doctor, resolve, explain, inspect, lint and matrix as read-only tools over standard input and output.
 

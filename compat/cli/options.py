@@ -333,8 +333,7 @@ class PlatformOptions:
     """What an image is to run on, as its builder names it."""
 
     platform: Annotated[
-        Texts,
-        typer.Option(metavar="OS/ARCH", help="linux/amd64,linux/arm64: one plan for all (repeatable)."),
+        Texts, typer.Option(metavar="OS/ARCH", help="linux/amd64,linux/arm64: one plan for all (repeatable).")
     ] = None
 
     def names(self) -> "tuple[str, ...]":

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 # Where the sources are that the index does not have (the tags are the releases, https://github.com/pytorch).
-_SOURCES: Final = {
-    "torchvision": "https://github.com/pytorch/vision",
-    "torchaudio": "https://github.com/pytorch/audio",
-}
+_SOURCES: Final = {"torchvision": "https://github.com/pytorch/vision", "torchaudio": "https://github.com/pytorch/audio"}
 
 
 def rebuilt(subject: Subject) -> Fix | None:

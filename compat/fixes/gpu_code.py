@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.changes import Install, Package, Toolkit, Variable
-from compat.facts import Fact, Gpu, Host
+from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended
 from compat.fixes.packages import gpu_build
+from compat.fixes.plans import requires, usual
 from compat.fixes.subject import last_cuda
 from compat.reading.commands import image_of
 from compat.rules.stack import platform_tag
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from compat.fixes.subject import Subject
-    from compat.matrix.rows import Capability
 
 
 def code_for_gpu(subject: Subject) -> Fix | None:
@@ -55,13 +55,19 @@ def _coded(subject: Subject) -> Fix | None:
     covered = _is_covered(targets, subject)
     built = None if newer or covered else gpu_build(subject)
     fix = None if covered else built or _newer_image(subject) or _for_newer(subject)
-    if fix is not None or not number:
-        return fix
-    if last := last_cuda(targets[0], subject):
-        text = f"CUDA {last} is the last with code for {targets[0]}: take a toolkit and builds of that, or the CPU."
+    return fix if fix is not None or not number else _recompiled(targets[0], number, extension, subject)
+
+
+def _recompiled(target: str, number: str, extension: str, subject: Subject) -> Fix | None:
+    """The package that failed, compiled for the GPU: by a CUDA that has it, and with torch's list of targets."""
+    if last := last_cuda(target, subject):
+        text = f"CUDA {last} is the last with code for {target}: take a toolkit and builds of that, or the CPU."
         return Fix(text, changes=(Toolkit(last),))
+    package = subject.matrix.package(extension) if extension else None
+    if package and not requires(package.name, "", "torch", subject.matrix):
+        return None  # torch's list of targets is nothing to it
     if extension or subject.framework_name() == "torch":
-        return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
+        return _compiled(target, number, extension or "the package that failed", "", name=extension)
     return None
 
 
@@ -83,18 +89,10 @@ def _for_newer(subject: Subject) -> Fix | None:
     if subject.gpus or subject.by_amd or subject.finding.code != "arch-too-new-for-build" or not name:
         return None
     kernels = (item.kernels or (item.row.kernels if item.row else ())) if item else ()
-    published = sorted({one for row in matrix.builds(name) for one in row.kernels})
-    last = [row for row in matrix.table("capabilities") if not row.integrated and f"sm_{_code(row)}" in published][-1:]
-    cards = [row for row in matrix.table("capabilities") if last and row.architecture == last[0].architecture]
-    targets = [f"sm_{_code(row)}" for row in cards if not row.integrated]
-    newer = [one for one in targets if not kernels or kernels_for(one, kernels, matrix.families) == "none"]
-    gpus = Fact(tuple(Gpu(target=one, vendor="nvidia") for one in newer), "machine")
-    host = Host({**subject.host.readings, "gpus": gpus})
+    last = usual(name, matrix)[-1:]
+    newer = [one for one in last if not kernels or kernels_for(one.target, kernels, matrix.families) == "none"]
+    host = Host({**subject.host.readings, "gpus": Fact(tuple(newer), "machine")})
     return gpu_build(replace(subject, case=replace(subject.case, host=host, derived={}))) if newer else None
-
-
-def _code(row: Capability) -> str:
-    return row.cc.replace(".", "")
 
 
 def _newer_image(subject: Subject) -> Fix | None:

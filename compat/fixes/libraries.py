@@ -47,9 +47,8 @@ def missing(subject: Subject) -> Fix | None:
     if on_windows(subject) and (fix := _windows(subject)) is not None:
         return fix
     lacks = subject.program == "cudarc" or any(one.startswith("libcuda.so") for one in names[-1:])
-    if lacks and subject.host.platform == "wsl2":
-        path = Variable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
-        return Fix("Put the folder of Windows' driver in WSL on the loader's path.", changes=(path,))
+    if lacks and (fix := _of_driver(subject)) is not None:
+        return fix
     if not names:
         return _unnamed(subject)
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
@@ -57,6 +56,16 @@ def missing(subject: Subject) -> Fix | None:
         return _amd(name, subject)
     found = _cann(name, subject) or _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
     return found or for_system(subject) or _brought(name, subject)
+
+
+def _of_driver(subject: Subject) -> Fix | None:
+    """The driver's own library, where the driver is known to be there: its folder on the loader's path."""
+    if subject.host.platform == "wsl2":
+        path = Variable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
+        return Fix("Put the folder of Windows' driver in WSL on the loader's path.", changes=(path,))
+    if "cudnn-lacks-libcuda" in subject.case.signals:
+        return Fix("Put the folder of the driver's libcuda.so on LD_LIBRARY_PATH: in WSL it is /usr/lib/wsl/lib.")
+    return None
 
 
 def _cann(name: str, subject: Subject) -> Fix | None:
@@ -119,9 +128,11 @@ def _windows(subject: Subject) -> Fix | None:
     if subject.program == "bitsandbytes":
         return newest("bitsandbytes", "Windows", subject)
     signals = subject.case.signals
+    package = subject.matrix.package("" if subject.missing else subject.compiled())
+    bound = package and (package.follows == "torch" or package.wheels)
     if own := signals.value("dll_package") or (not subject.missing and signals.value("dll_module")):
-        text = f"Install Microsoft's Visual C++ runtime, which {own}'s libraries need; else take another release."
-        return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
+        compiled = package and bound and signals.value("dll_module")
+        return rebuild(package.name, subject) if package and compiled else _runtime_for(own)
     if taken := taker(subject):
         return for_system(subject) or wanted(*taken, subject)
     for name in subject.missing:
@@ -129,9 +140,14 @@ def _windows(subject: Subject) -> Fix | None:
             of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {_of_dll(found[2])}"
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
-        package = subject.matrix.package("" if subject.missing else subject.compiled())
-        return rebuild(package.name, subject) if package and (package.follows == "torch" or package.wheels) else None
+        return rebuild(package.name, subject) if package and bound else None
     return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
+
+
+def _runtime_for(package: str) -> Fix:
+    """What the libraries of most packages need of Windows, and do not bring."""
+    text = f"Install Microsoft's Visual C++ runtime, which {package}'s libraries need; else take another release."
+    return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
 
 
 def _of_dll(number: str) -> str:

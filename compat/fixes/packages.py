@@ -26,7 +26,7 @@ from compat.fixes.subject import last_cuda
 from compat.lazy import pattern
 from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
-from compat.rules.stack import FRAMEWORKS, canonical, plain, platform_tag
+from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, plain, platform_tag
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def gpu_build(subject: Subject) -> Fix | None:
     name = subject.framework_name()
     if subject.host.platform == "darwin":
         return _on_a_mac(name, subject)
-    if own := _of_another(subject):
+    if own := _of_another(subject) or _untold(name, subject):
         return own
     if "llama-features" in subject.case.signals:
         return _llama(subject)
@@ -64,6 +64,13 @@ def _on_a_mac(name: str, subject: Subject) -> Fix | None:
         return Fix("A Mac has no CUDA, which this bitsandbytes is for: run without it.")
     text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
     return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
+
+
+def _untold(name: str, subject: Subject) -> Fix | None:
+    """What there is to choose from where nobody says what machine it is."""
+    text = "Tell which machine it is: an NVIDIA GPU needs torch's build for CUDA; a Mac has none, but mps."
+    asks = name == "torch" and is_unnamed(subject.host) and "xpu-not-compiled" not in subject.case.signals
+    return Fix(text) if asks else None
 
 
 def _hidden(subject: Subject) -> str:
@@ -250,13 +257,15 @@ def _unpaired(subject: Subject) -> str:
     """
     compiled = subject.compiled()
     package = subject.matrix.package(compiled) if compiled and "torch" not in subject.packages else None
-    rows = subject.matrix.builds(package.name) if package else ()
-    return compiled if rows and not any(row.index == "pytorch" for row in rows) else ""
+    bound = package is not None and plans.requires(package.name, "", "torch", subject.matrix)
+    own = bound and not any(row.index == "pytorch" for row in subject.matrix.builds(compiled))
+    return compiled if own else ""
 
 
 def _beside(name: str, subject: Subject) -> Fix | None:
     """A framework's companions, of its release or, where it is somebody's own build, from their sources."""
     beside = [other for other in (*plans.ties(name, subject), *_told(subject)) if other != name] if name else []
+    beside += [other for other in plans.required(name, subject) if other in subject.cited()]
     version = subject.packages.get(name, "")
     if _OWN.search(version):
         return sourced((*beside, subject.compiled()), version, subject)
@@ -283,14 +292,24 @@ def _of_companion(name: str, beside: list[str], subject: Subject) -> Fix | None:
     pins = [
         f"{other}=={plain(packages[other])}" for other in beside if versions.is_release(plain(packages.get(other, "")))
     ]
-    if not pins and not packages:  # nothing is known of what is there, and so not what has to move
+    one = _of_runtime(name, subject)
+    if not pins and not packages and one == name:  # nothing is known of what is there, and so not what has to move
         return Fix(f"Reinstall {name} and {' and '.join(beside)} in one command, from one index.")
-    for wishes in [[name, *pins]] * bool(pins) + [[name, *beside]]:
+    for wishes in [[name, *pins]] * bool(pins) + [[one, *beside]]:
         if plan := plans.planned(wishes, plans.target(subject), subject.matrix):
             text = "Install releases that belong together"
             told = f"{text}, stable ones." if name in packages else f"{text}."
             return Fix(told, changes=plans.changes_of(plan, subject, whole=True))
     return None
+
+
+def _of_runtime(name: str, subject: Subject) -> str:
+    """A framework with the newest release for the CUDA that a message says it was built with; else its name."""
+    stated = (subject.host.builds or {}).get(name)
+    if stated is None or subject.packages or not stated.runtime.startswith("cuda"):
+        return name
+    rows = [row for row in subject.matrix.builds(name) if row.runtime == stated.runtime and row.index]
+    return f"{name}=={rows[-1].full_version}" if rows else name
 
 
 def _jax_parts(subject: Subject) -> Fix | None:

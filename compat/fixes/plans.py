@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.driver as joint
 from compat import versions
 from compat.changes import Uninstall
 from compat.commands import installs
@@ -63,18 +64,29 @@ def _driver(cuda: str | None, matrix: Matrix) -> str:
 def planned(wishes: Sequence[str], machine: Host, matrix: Matrix, *, newest: bool = False) -> Plan | None:
     """The plan for exactly these wishes on a machine; ``None`` where there is none, or none that is sure.
 
-    Where the driver is not known and no release is asked for, it is the one that needs the oldest, unless the
-    ``newest`` that serves the GPU is sought.
+    Where the driver is not known and no release is asked for, it is one that the first driver of the newest GPUs runs,
+    or else the one that needs the oldest driver, unless the ``newest`` that serves the GPU is sought.
     """
     from compat.resolve import resolve
 
     free = bool(machine.gpus) and not machine.driver and "==" not in wishes[0] and not newest
-    prefer = "oldest-driver" if free else "proven"
-    try:
-        answer = resolve(wishes, machine, matrix, prefer=prefer)
-    except (InputError, InputErrors):
-        return None
-    return answer.plan if answer.status == "plan" else None
+    usual = _usual_driver(wishes[0], machine, matrix) if free else ""
+    known = [(Host({**machine.readings, "driver": Fact(usual, "machine")}), "proven")] if usual else []
+    for target, prefer in (*known, (machine, "oldest-driver" if free else "proven")):
+        try:
+            answer = resolve(wishes, target, matrix, prefer=prefer)
+        except (InputError, InputErrors):
+            continue
+        if answer.status == "plan":
+            return answer.plan
+    return None
+
+
+def _usual_driver(name: str, machine: Host, matrix: Matrix) -> str:
+    """The first driver of the newest GPUs that a framework has code for, if the machine's are NVIDIA's too."""
+    newest = usual(name, matrix)[-1:]
+    nvidia = newest and all(gpu.vendor == "nvidia" for gpu in machine.gpus or ())
+    return joint.span(matrix, newest[0].target, machine.platform in {"windows", "wsl2"})[0] if nvidia else ""
 
 
 def ties(name: str, subject: Subject) -> tuple[str, ...]:
@@ -100,7 +112,7 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     """
     machine, have = target(subject), subject.release(name)
     if not (have or machine.gpus or machine.driver or subject.by_amd):
-        unseen = Host({**machine.readings, "gpus": Fact(_usual(name, subject.matrix), "machine")})
+        unseen = Host({**machine.readings, "gpus": Fact(usual(name, subject.matrix), "machine")})
         if plan := with_ties(name, name, subject, unseen, extra=extra):
             return plan
     same = [exact(name, subject)] if extra and keep else []
@@ -116,7 +128,7 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     )
 
 
-def _usual(name: str, matrix: Matrix) -> tuple[Gpu, ...]:
+def usual(name: str, matrix: Matrix) -> tuple[Gpu, ...]:
     """The oldest and the newest GPUs that current CUDA compiles for and a framework has code for: most are between."""
     published = {one for row in matrix.builds(name) for one in row.kernels}
     rows = (row for row in matrix.table("capabilities") if not row.integrated and not row.last_cuda)
@@ -128,7 +140,7 @@ def companion(name: str, subject: Subject) -> Plan | None:
     """The nearest plan that moves the one companion that a finding names, and no release of the framework."""
     from compat.resolve import nearest
 
-    beside = ties(name, subject)
+    beside = dict.fromkeys((*ties(name, subject), *required(name, subject)))
     moving = [other for other in beside if other in subject.cited()]
     have = exact(name, subject) or subject.release(name)
     if len(moving) != 1 or not is_version(plain(have)):
@@ -137,6 +149,12 @@ def companion(name: str, subject: Subject) -> Plan | None:
     plan = nearest(_pinned(moving[0], subject), kept, target(subject), subject.matrix)
     stays = plan and any(build.name == name and plain(build.version) == plain(have) for build in plan.builds)
     return plan if stays else None
+
+
+def required(name: str, subject: Subject) -> tuple[str, ...]:
+    """Installed packages that a framework requires and the matrix knows, such as torch's Triton."""
+    have, matrix = subject.release(name), subject.matrix
+    return tuple(one for one in subject.packages if name and matrix.package(one) and requires(name, have, one, matrix))
 
 
 def _nearest(wish: str, name: str, subject: Subject, machine: Host, extra: Sequence[str]) -> Plan | None:

@@ -9,6 +9,7 @@ import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Install, Package, Python
+from compat.facts import Host
 from compat.findings import Fix
 from compat.reading.commands import index_variant, requirements
 from compat.reading.message_facts import runtime_of
@@ -29,7 +30,7 @@ _BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 3
 
 def python(subject: Subject) -> Fix | None:
     """A Python that has a build of the release, beside the present one."""
-    name = subject.framework_name() or _wished_name(subject)
+    name = subject.framework_name() or _wished_name(subject) or next(iter(subject.cited()), "")
     have = subject.release(name) or _wished(name, subject)
     rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
     here = _pythons(rows, "") or _pythons(rows, "linux")
@@ -40,17 +41,28 @@ def python(subject: Subject) -> Fix | None:
         return _BITS
     board = boards.framework(name, subject) if name and boards.is_one(subject) else None
     indexed = _other_index(name, have, rows, subject) or _default_index(subject)
-    if fix := board or indexed or _another_system(name, subject):
+    if fix := board or indexed or _another_system(name, subject) or _on_linux(name, have, subject):
         return fix
     if served:
         return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
-    alone = not any(_PLACES[1] in row.platforms for row in subject.matrix.builds(name))  # none for Windows at all
-    minors = sorted(_pythons(rows, subject.host.platform or "linux" * alone), key=versions.release)
-    for minor in reversed(minors):
+    minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
+    free = Host({key: one for key, one in plans.target(subject).readings.items() if key != "python"})
+    usual = plans.planned([f"{name}=={have}"], free, subject.matrix) if minors else None
+    for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):
         if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return _by_message(subject)
+
+
+def _on_linux(name: str, have: str, subject: Subject) -> Fix | None:
+    """A package that is published for Linux alone, where nobody says what system it is."""
+    minors = sorted(_pythons(subject.matrix.builds_of(name, have), "linux") if name else (), key=versions.release)
+    if not minors or subject.host.platform or any(_PLACES[1] in row.platforms for row in subject.matrix.builds(name)):
+        return None
+    package = subject.matrix.package(name)
+    other = f"; on Windows take {package.on_windows}" if package and package.on_windows else ""
+    return Fix(f"{name} {have} is published for Linux alone, for Python {minors[0]} to {minors[-1]}{other}.")
 
 
 def _another_system(name: str, subject: Subject) -> Fix | None:
@@ -123,6 +135,8 @@ def _default_index(subject: Subject) -> Fix | None:
     wish, asked = requirement(subject.case.signals.value("requirement")), _asked_index(subject)
     if wish is None or not asked or any(row.variant == asked for row in subject.matrix.builds(wish.name)):
         return None
+    if any(", " in line for line in subject.said("index")):
+        return None  # the default one was asked too
     version = wish.spec.removeprefix("==")
     item = Package(name=wish.name, version=version if is_version(version) else "")
     text = f"The index {asked} has no {wish.name}: install it from the default one."

@@ -248,11 +248,7 @@ def _python(repository: str, tag: str) -> dict[str, Any]:
     if repository.rpartition("/")[2] not in {"python", "pypy"}:
         return {}
     found = _PYTHON_TAG.search(tag)
-    return {
-        "kind": "python",
-        "python": found["python"] if found else "unknown",
-        "musl": "alpine" in tag,
-    }
+    return {"kind": "python", "python": found["python"] if found else "unknown", "musl": "alpine" in tag}
 
 
 def _distribution(repository: str, tag: str) -> dict[str, Any]:

@@ -39,13 +39,7 @@ _NVIDIA: Final = (
     r"|\b(?:9[5-8]0|1[06][5-8]0|20[5-8]0|[3-5]0[5-9]0)(?: ?ti| ?super|m)?\b"
 )
 _VENDORS: Final = (
-    (
-        re.compile(
-            r"radeon|\brx ?\d{3,4}|instinct|firepro|\bamd\b|vega|navi|gfx|\bati\b",
-            re.IGNORECASE,
-        ),
-        "amd",
-    ),
+    (re.compile(r"radeon|\brx ?\d{3,4}|instinct|firepro|\bamd\b|vega|navi|gfx|\bati\b", re.IGNORECASE), "amd"),
     (re.compile(r"\bmi\d{2,3}[ax]?\b|\bw[5-9]\d00x?\b|\b[4-9]\d{2}0 ?(?:xtx?|gre)\b", re.IGNORECASE), "amd"),
     (re.compile(r"\bintel\b|\barc\b|iris|uhd graphics|data center gpu (?:max|flex)", re.IGNORECASE), "intel"),
     (re.compile(r"\b[Aa]pple\b|(?<!Tesla )(?<!GRID )\bM[1-9]\b"), "apple"),

@@ -41,7 +41,7 @@ _CODE: Final = re.compile(
 )
 
 # What every mark below has in its line.
-_TELLING: Final = re.compile(r"[-/\\@]")
+_TELLING: Final = re.compile(r"[-/\\@]|DLL load")
 
 # Fact -> pattern -> value; ``{}`` is what the pattern captured. The patterns are those of CPython's layout
 # (sysconfig, PEP 3149), of conda, and of the kernels that WSL names.
@@ -54,6 +54,7 @@ _MARKS: Final = tuple(
             r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+(?:>|$))|\.cp3\d{1,2}-win",
             "windows",
         ),
+        ("platform", r"-win_amd64\b|ImportError: DLL load failed|file:///[A-Z]:/", "windows"),
         ("platform", r"^\s*set [A-Z_]{3,30}=", "windows"),
         ("platform", r"^\s*[-*] \[[xX]\] WSL ?2\b", "wsl2"),  # the form of microsoft/WSL, as it was ticked
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags

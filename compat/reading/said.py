@@ -31,6 +31,7 @@ _SAID: Final = (
     ("frame", pattern(r"(?<![\w-])([A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")),
     ("frame", pattern(r"(?<![/\\\w])([A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")),
     ("frame", pattern(r"No module named '(\w{3,})\.")),
+    ("frame", pattern(r"(?i:DLL load failed) while importing ([A-Za-z]\w{3,})")),
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     # jax/_src/xla_bridge.py

@@ -36,7 +36,7 @@ EMPTY: Final = frozenset({
 DOTTED = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?![\d])")
 PACKAGE_VERSION = re.compile(
     r"v?(\d+(?:\.\d+)*(?:[._-]?(?:a|b|rc|alpha|beta)[._-]?\d*(?![a-z]))?(?:[._-]?(?:post|dev|nightly)[._-]?\d*)*"
-    r"(?:\+[A-Za-z0-9_.\-]+)?)",
+    r"(?:\+[A-Za-z0-9_.\-]+)?)"
 )
 _BARE_SYSTEMS: Final = frozenset({"linux", "windows", "macos", "mac", "darwin", "mac os", "win", "unix", "gnu/linux"})
 _PYTHON = re.compile(r"(?<![\w.])v?([23]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d+|[ab]\d+)?)(?![\d])")

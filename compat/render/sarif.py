@@ -27,11 +27,7 @@ def report(found: Report) -> dict[str, Any]:
     ``found``: the findings; what fits and what was not checked have no place in SARIF results.
     """
     rules = {finding.code: finding for finding in found.findings}
-    driver = {
-        "name": "envcheck",
-        "version": __version__,
-        "rules": [_rule(code, one) for code, one in rules.items()],
-    }
+    driver = {"name": "envcheck", "version": __version__, "rules": [_rule(code, one) for code, one in rules.items()]}
     order = list(rules)
     run = {"tool": {"driver": driver}, "results": [_result(item, order) for item in found.findings]}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}

@@ -33,10 +33,7 @@ def text(
     ``findings``: what the failed probes mean, with their fixes.
     """
     pen = pen or Ink()
-    lines = [
-        pen("bold", f"{title} {printable(document['image'])}".rstrip()) + pen("dim", f"  {document['level']}"),
-        "",
-    ]
+    lines = [pen("bold", f"{title} {printable(document['image'])}".rstrip()) + pen("dim", f"  {document['level']}"), ""]
     for item in document["probes"]:
         style, kind = _STYLES[item["status"]]
         mark = pen.mark(kind)

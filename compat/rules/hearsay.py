@@ -38,6 +38,8 @@ def by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
     for heard in case.signals.telling:
         if (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
             continue
+        if case.host.cuda_init == "ok" and "no-gpu-vague" in heard.signal.says and not case.host.container:
+            continue  # a program here has started CUDA
         codes = [code for code in heard.signal.candidates if code in by_code]
         if not codes or found & set(codes):
             continue

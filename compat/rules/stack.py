@@ -135,6 +135,12 @@ def has_no_device(host: Host) -> bool:
     return host.known("gpus") and not host.gpus and not elsewhere
 
 
+def is_unnamed(host: Host) -> bool:
+    """Whether nothing tells what machine it is, so that it may be a Mac: a wheel's local tag tells that it is none."""
+    named = ("platform", "os", "arch", "gpus", "driver", "driver_cuda", "l4t", "container", "kernel", "glibc")
+    return not any(map(host.known, named)) and "+" not in "".join(packages_of(host).values())
+
+
 def installed(host: Host, matrix: Matrix) -> tuple[Installed, ...]:
     """Each framework that is known to be there, by what pip or conda lists and by what a build said of itself."""
     packages = packages_of(host)

@@ -28,11 +28,7 @@ RUNNERS: Final = (_CONDA, _PROJECT, _PIPENV, UV)
 ADDING: Final = frozenset({"--extra", "--extras", "-E", "--with", "--only", "--group", "-G", "--only-group"})
 GROUPING: Final = ADDING | {"--without", "--no-group", "--directory", "-C", "-p", "--project", "--python"}
 _SYSTEM_FOLDERS: Final = frozenset({"/usr/bin", "/usr/local/bin", "/bin"})
-_ACTIONS: Final[Mapping[str, Action]] = {
-    "install": "install",
-    "uninstall": "uninstall",
-    "wheel": "wheel",
-}
+_ACTIONS: Final[Mapping[str, Action]] = {"install": "install", "uninstall": "uninstall", "wheel": "wheel"}
 _APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
 

@@ -31,12 +31,7 @@ def read(text: str, file: str) -> Ask:
     commands = shell.commands(text.replace("\r", ""), 1)
     modules = tuple(_modules(commands))
     env = {name: value for command in commands for name, value in command.settings}
-    stage = Stage(
-        installs=installers.installs(commands),
-        commands=tuple(commands),
-        env=env,
-        modules=modules,
-    )
+    stage = Stage(installs=installers.installs(commands), commands=tuple(commands), env=env, modules=modules)
     python = next((found[1] for name in modules if (found := _PYTHON.fullmatch(name))), "")
     return Ask(
         file=file, kind="job", stages=(stage,), python=python, gpus=tuple(types) if len(types) == 1 else (),

@@ -360,7 +360,7 @@ def test_a_new_python_gets_what_is_installed_beside_the_framework_by_the_tool_th
     packages = {"torch": "2.4.0", "vllm": "0.6.0", "flash-attn": "2.5.8"}
     facts = {"packages": packages, "gpus": ADA, "driver": "535.183.01", **LINUX, "python": "3.13.1"}
     assert commands(facts, "python-unsupported") == [
-        "uv venv --python 3.12",
+        "uv venv --python 3.10",
         "uv pip install torch==2.4.0 vllm==0.6.0",
         "uv pip install ninja packaging psutil setuptools wheel",  # flash-attn is published as source
         "uv pip install --no-build-isolation flash-attn==2.5.8",

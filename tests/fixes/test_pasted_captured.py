@@ -52,7 +52,7 @@ CAPTURED = {
     ),
     "conda makes the environment of another Python where it made the present one": (
         f"{CONDA}{NONE.format('2.0.1', '2.2.0, 2.2.1')}\nPython 3.12.1",
-        ("python-unsupported", "conda run -n py311 pip install torch==2.0.1", "uv "),
+        ("python-unsupported", "conda run -n py310 pip install torch==2.0.1", "uv "),
     ),
     "the CUDA of the build, as TensorFlow prints it": (
         (
@@ -295,9 +295,75 @@ CAPTURED = {
         "AssertionError: Torch not compiled with CUDA enabled\n      Chipset Model: Apple M2",
         ("macos-no-cuda", "mps", "whl/cu"),
     ),
-    "nothing but the message": (
+    "nothing but the message: a Mac would say the same": (
         "AssertionError: Torch not compiled with CUDA enabled",
-        ("cpu-only-build", "whl/cu128", "cu13"),
+        ("cpu-only-build", "Tell which machine", "pip install"),
+    ),
+    "a GPU whose driver nobody names gets no CUDA that needs the newest one": (
+        (
+            "C:\\work> python a.py\nNVIDIA GeForce RTX 5070 with CUDA capability sm_120 is not compatible with the current "
+            "PyTorch installation. The current PyTorch install supports CUDA capabilities sm_75 sm_80 sm_90."
+        ),
+        ("arch-too-new-for-build", "cu128", "cu13"),
+    ),
+    "an older GPU gets no framework of its own age either": (
+        (
+            "- OS: Ubuntu 22.04\n- GPU: NVIDIA Quadro RTX 5000\n"
+            "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable"
+        ),
+        ("cpu-only-build", "torch==2", "torch==1"),
+    ),
+    "xFormers for the CUDA build of the very torch": (
+        (
+            "xFormers was built for:\n    PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.0+cpu)\n"
+            "    Python  3.10.11 (you have 3.10.6)"
+        ),
+        ("cpu-only-build", "torch==2.1.0+cu121", "cu13"),
+    ),
+    "a release of xFormers belongs to the torch that it was linked to": (
+        "xFormers was built for:\n    PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu118)\n",
+        ("abi-mismatch", "xformers==0.0.22.post7", "0.0.13"),
+    ),
+    "what a driver supports is no complaint": (
+        "My driver supports CUDA 12.9.\nWARNING[XFORMERS]: Need to compile C++ extensions to use all xFormers features.",
+        ("framework-pair-mismatch", "xformers", "driver"),
+    ),
+    "the driver's library that cuDNN asks for": (
+        "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file",
+        ("library-missing", "/usr/lib/wsl/lib", "nvidia-cudnn"),
+    ),
+    "a DLL's own package, not the one that imported it": (
+        (
+            'C:\\x> python a.py\nFile "C:\\py\\Lib\\site-packages\\transformers\\utils.py", line 3\n'
+            "ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure could not be found."
+        ),
+        ("abi-mismatch", "flash-attn", "transformers"),
+    ),
+    "a package for Linux alone": (
+        "ERROR: Could not find a version that satisfies the requirement triton==2.1.0 (from versions: none)",
+        ("python-unsupported", "triton-windows", "torch=="),
+    ),
+    "several indexes, of which the default one is one": (
+        (
+            "Looking in indexes: https://host.example/simple, https://download.pytorch.org/whl/cu117\n"
+            "Obtaining file:///C:/work/x\n"
+            "ERROR: Could not find a version that satisfies the requirement triton==2.0.0 (from versions: none)"
+        ),
+        ("platform-unsupported", "triton-windows", "default one"),
+    ),
+    "the CUDA of a torch whose release nobody names": (
+        (
+            "Detected that PyTorch and torchvision were compiled with different\nCUDA versions. PyTorch has CUDA "
+            "Version=11.7 and torchvision has CUDA Version=11.8."
+        ),
+        ("framework-pair-mismatch", "torchvision==0.15.2+cu117", "cu118"),
+    ),
+    "the command that a launcher ran": (
+        (
+            "Python 3.11.0 (main, Oct 24 2022) [MSC v.1933 64 bit (AMD64)]\nRuntimeError: Couldn't install torch.\n"
+            'Command: "C:\\web ui\\venv\\python.exe" -m pip install torch==1.12.1+cu113 torchvision==0.13.1+cu113\n'
+        ),
+        ("python-unsupported", "uv venv --python 3.10", "3.12"),
     ),
     "an old card, and no torch that anybody names": (
         (

@@ -48,8 +48,4 @@ def facts(view: View) -> Iterator[Claim]:
             yield from view.stamp(index, [Claim("driver", version, weight=Weight.RUNNING)])
 
 
-PROGRAM: Final = Program(
-    name="DCGM exporter",
-    phrases=("DCGM_FI_",),
-    beyond=facts,
-)
+PROGRAM: Final = Program(name="DCGM exporter", phrases=("DCGM_FI_",), beyond=facts)

@@ -352,10 +352,4 @@ def _item(text: str) -> Iterator[Claim]:
         yield from cards(text)
 
 
-PROGRAM: Final = Program(
-    name="issue template",
-    labels=LABELS,
-    fallback=True,
-    alone=True,
-    beyond=_listed,
-)
+PROGRAM: Final = Program(name="issue template", labels=LABELS, fallback=True, alone=True, beyond=_listed)

@@ -76,10 +76,7 @@ def _backends(view: View) -> Iterator[Claim]:
 
 PROGRAM: Final = Program(
     name="intel tools",
-    labels={
-        "intel gpu models onboard": _onboard,
-        "intel gpu models detected": _detected,
-    },
+    labels={"intel gpu models onboard": _onboard, "intel gpu models detected": _detected},
     marks=("intel gpu models onboard", "intel gpu models detected"),
     marked=lambda page, _: (at for at in page.find(":gpu][") if _BACKEND.search(page.lines[at].text)),
     beyond=_backends,

@@ -191,11 +191,7 @@ def _kernel(line: str) -> Iterator[Claim]:
 
 PROGRAM: Final = Program(
     name="rocm tools",
-    labels={
-        "market_name": _market,
-        "board name": _board,
-        "device board name": _board,
-    },
+    labels={"market_name": _market, "board name": _board, "device board name": _board},
     marks=("market_name", "board name", "device board name"),
     phrases=_NEEDLES,
     lines={

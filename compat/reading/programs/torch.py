@@ -101,6 +101,14 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
         yield Claim("cudnn", None, key=", ".join(sorted(found)))
 
 
+def _started(pair: Pair) -> Iterator[Claim]:
+    """That CUDA starts: where torch is one for ROCm, HIP does."""
+    above = (pair.page.text_at(pair.index - back) for back in range(1, 16))
+    cuda = any(re.match(r"\W*CUDA used to build PyTorch: \d", text) for text in above)
+    if cuda and pair.value.lower() in {"true", "yes"}:
+        yield Claim("cuda_init", "ok")
+
+
 def _driver(pair: Pair) -> Iterator[Claim]:
     """The driver as nvidia-smi told the script; what the script could not collect nvidia-smi did not answer."""
     if not values.empty(pair.value) and (version := values.dotted(pair.value)):
@@ -138,6 +146,7 @@ PROGRAM: Final = Program(
         "libc version": values.libc,
         "python version": values.python,
         "python platform": values.platform_string,
+        "is cuda available": _started,
         "cuda runtime version": values.first("cuda_toolkit"),
         "cuda_module_loading set to": values.env,
         "gpu models and configuration": devices.named,

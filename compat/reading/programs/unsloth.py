@@ -62,8 +62,4 @@ def _fields(line: str) -> Iterator[Claim]:
             yield claim
 
 
-PROGRAM: Final = Program(
-    name="unsloth",
-    phrases=("==((====))==  Unsloth",),
-    beyond=_banners,
-)
+PROGRAM: Final = Program(name="unsloth", phrases=("==((====))==  Unsloth",), beyond=_banners)

@@ -67,8 +67,4 @@ def _set(line: str) -> Iterator[tuple[str, str]]:
     return ((name, value.strip("\"'")) for name, value in pairs if value and name.startswith(STEERING))
 
 
-PROGRAM: Final = Program(
-    name="environment",
-    marked=_marked,
-    beyond=_variables,
-)
+PROGRAM: Final = Program(name="environment", marked=_marked, beyond=_variables)

@@ -13,7 +13,7 @@ from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, any_of
 from compat.rules.knowledge import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, assumed, told
-from compat.rules.stack import FRAMEWORKS, canonical, is_whole
+from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, is_whole
 from compat.rules.together import clashing
 from compat.sentences import Sentence
 
@@ -154,15 +154,17 @@ class CpuOnlyBuild(Rule):
         if both and heard and heard.signal.program == "onnxruntime":
             return _overwritten(case.distributions["onnxruntime-gpu"])
         place, cards = case.world.place if host.platform else "", usable(host.gpus or ())
-        cpu = _without_gpu(case, place, heard=bool(heard)) or _bare_jax(case, heard=bool(heard))
-        if cpu and (cards or heard):
+        meant = bool(heard) or _beside_cuda(case)
+        cpu = _without_gpu(case, place, heard=meant) or _bare_jax(case, heard=meant)
+        if cpu and (cards or meant):
             gpu = f"{cards[0].name or 'a GPU'} is there, but " if cards else ""
             facts = (*(("gpus",) if cards else ()), *((cpu.fact,) if cpu.fact else ()))
             plain = f"{cpu.name} {cpu.version} is a CPU build"
-            if cpu.inferred and not heard:  # somebody may have compiled it, or taken it from elsewhere
+            if cpu.inferred and not meant:  # somebody may have compiled it, or taken it from elsewhere
                 detail = f"{gpu}{plain} on the default index for {place}."
                 return Found(detail=detail, facts=(*facts, *told(platform=host.platform)), confidence="likely")
-            return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
+            found = Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
+            return replace(found, severity="warning", confidence="possible") if is_unnamed(host) else found
         is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
         built = [item for item in case.installed if item.runtime and item.runtime != "cpu" and not item.inferred]
         outcome: Outcome = (
@@ -171,6 +173,13 @@ class CpuOnlyBuild(Rule):
         if built and _about(built[0], heard, signals, case.installed):  # without a GPU there is nothing to be glad of
             outcome = Fits("" if host.gpus == () else Sentence("{build} is a GPU build", build=built[0].label))
         return outcome
+
+
+def _beside_cuda(case: Case) -> bool:
+    """Whether a package is there that was built for the CUDA build of the very torch."""
+    release, _, tag = case.distributions.get("torch", "").partition("+")
+    built = (build.torch.partition("+") for build in (case.host.builds or {}).values())
+    return tag == "cpu" and any(one == release and cuda.startswith("cu") for one, _, cuda in built)
 
 
 def _without_gpu(case: Case, place: str, *, heard: bool) -> Installed | None:

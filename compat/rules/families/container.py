@@ -102,12 +102,7 @@ class ContainerNoGpu(Rule):
     area = "docker"
     requires = ("container-visible-devices",)
     asks = ("container", "device_nodes", "gpu_runtime", "engine_flavour")
-    changes = (
-        System("container-toolkit"),
-        remedies.CONFIGURE_DOCKER,
-        Service("docker"),
-        Container(gpus=True),
-    )
+    changes = (System("container-toolkit"), remedies.CONFIGURE_DOCKER, Service("docker"), Container(gpus=True))
 
     def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """The program runs in a container without GPU device nodes or driver.
@@ -125,7 +120,7 @@ class ContainerNoGpu(Rule):
         if not host.container and host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
         if not host.container:
-            return Fits("") if host.absent("container") else None
+            return Fits("") if host.absent("container") or host.platform in {"windows", "darwin"} else None
         return self._inside(host, signals, commands)
 
     @staticmethod

@@ -206,10 +206,7 @@ class DevicePermission(Rule):
     platforms = ("linux",)
     requires = ("container-cgroup-lost",)
     asks = ("device_nodes_denied", "groups", "device_groups")
-    changes = (
-        Command("sudo usermod -aG render,video $USER", "host"),
-        remedies.WITH_AMD,
-    )
+    changes = (Command("sudo usermod -aG render,video $USER", "host"), remedies.WITH_AMD)
 
     def check(self, case: Case, host: Host) -> Outcome:
         """A device node exists, and opening it is refused."""
