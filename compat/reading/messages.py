@@ -101,9 +101,7 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
     text = condensed(text[:_LIMIT].replace("\r\n", "\n").replace("\r", "\n").replace("\x00", " "))
     if not text.strip():
         return Hearing()
-    lowered = text.replace(
-        "İ", "I"
-    ).lower()  # each at its place: the one letter whose small form is longer loses its dot
+    lowered = text.replace("İ", "I").lower()  # each at its place: the small form of this one letter is longer
     page = _Page(text, lowered, tuple(found.span() for found in _EXAMPLE.finditer(text)))
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, page)))
     return Hearing(heard, facts_of([item.values for item in heard], text), text, said(text))
