@@ -197,6 +197,10 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         for told in (one for one in package.elsewhere if one.startswith(f"{device.vendor}: ")):
             elsewhere = f"{package.title} for {device.vendor} GPUs is published elsewhere, and not planned here"
             yield clash.row(f"{elsewhere}: {told.partition(': ')[2]}", package)
+        plugs = [row for row in matrix.table("accelerators") if row.framework.startswith(f"{package.name}==")]
+        for row in {one.package: one for one in plugs if device.target.startswith(one.accelerator)}.values():
+            way = "ask for it" if row.package in matrix.packages else f"`envcheck matrix show {row.accelerator}` tells"
+            yield clash.row(f"{row.package} brings {device.vendor} devices to {package.title}: {way}", row)
     elif any(one.vendor != device.vendor and one.bit & clash.bits for one in search.target.devices):
         own = next(one.option for one in clash.named if one.option.vendor == device.vendor)
         text = f"a build of {own.package} serves the GPUs of one vendor, and {device.label} needs one for"

@@ -103,6 +103,14 @@ def test_a_build_that_tells_no_code_is_not_for_gpus_that_its_package_never_had_b
     assert any("has no build for amd GPUs" in one.text for one in told.conflicts[0].members)
 
 
+@pytest.mark.parametrize(("package", "plugin"), [("paddlepaddle", "paddle-custom-npu"), ("torch", "torch-npu")])
+def test_a_plug_in_that_brings_the_maker_s_devices_is_told(package: str, plugin: str) -> None:
+    texts = [one.text for one in answer(f"{package} --gpu Ascend-910B").conflicts[0].members]
+    assert any(text.startswith(f"{plugin} brings huawei devices") for text in texts)
+    others = answer("tensorflow --gpu Ascend-910B").conflicts[0].members
+    assert not any(plugin in one.text for one in others)
+
+
 def test_builds_that_are_published_elsewhere_are_told_where_none_is_planned() -> None:
     """vLLM's own documentation has wheels for ROCm in an index of its own, and AMD's has images."""
     members = answer("vllm --gpu MI300X").conflicts[0].members

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu, Host
-    from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
@@ -49,12 +48,8 @@ class RocmNoDriver(AmdRule):
         if "amdgpu" in modules:
             return Fits("the amdgpu kernel driver is loaded")
         detail = f"{cards[0].name or cards[0].pci or 'An AMD GPU'} is there, amdgpu is not loaded."
-        return Found(detail=detail, severity=_wanted(amd_cards(gpus)))
-
-
-def _wanted(cards: list[Gpu]) -> Severity | None:
-    """An integrated GPU that nobody computes on is no error."""
-    return None if any(gpu.integrated is not True for gpu in cards) else "warning"
+        lone = all(gpu.integrated is True for gpu in amd_cards(gpus))  # one that nobody computes on is no error
+        return Found(detail=detail, severity="warning" if lone else None)
 
 
 class RocmContainerFlags(AmdRule):
