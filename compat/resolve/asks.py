@@ -71,14 +71,17 @@ def for_gpus(search: Search, devices: Mapping[Device, str]) -> Ask:
     return _whole(search, wishes, [*_options(search, set(), frozenset(one.vendor for one in devices), names)])
 
 
-def for_cpu(search: Search) -> Ask:
-    """The question once more for a CPU build: without GPUs, drivers and GPU runtimes, which it would contradict."""
+def for_cpu(search: Search, requirements: Sequence[str] = ()) -> Ask:
+    """The question for a CPU build, of others than it asks for if they are given.
+
+    It is without GPUs, drivers and GPU runtimes, which ``--cpu`` would contradict.
+    """
     kept = {"python", "os", "arch", "platform"}
     softs = [soft for soft in search.target.softs if soft.kind == "option" and soft.subject in kept]
     options = [_stated(soft) for soft in softs]
     if search.target.place == "linux_aarch64" and "arch" not in dict(options):
         options.append(("arch", "aarch64"))  # a GPU may have implied it
-    return _whole(search, [wish.text for wish, _ in search.target.wishes], options, cpu=True)
+    return _whole(search, requirements or [wish.text for wish, _ in search.target.wishes], options, cpu=True)
 
 
 def _whole(search: Search, wishes: Sequence[str], options: Sequence[Option], *, cpu: bool = False) -> Ask:

@@ -65,6 +65,9 @@ _NEARNESS: Final = {
     "cpu_flags": 9,
 }
 
+# What another machine would be needed for.
+_MACHINE: Final = frozenset({"arch", "platform", "gpu"})
+
 
 def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
     """Remedies, nearest first; every one has been solved with its change applied.
@@ -82,7 +85,8 @@ def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
     unlike = {tuple(sorted(remedy.changes.items())): remedy for remedy in reversed(found)}
     kept = [remedy for remedy in found if unlike[tuple(sorted(remedy.changes.items()))] is remedy][:MOST]
     kept.sort(key=lambda remedy: "gpu" in remedy.changes)
-    return (*_for_gpus(search), *kept, *_cpu(search), *_with_gpu(search))
+    is_stuck = all(_MACHINE.intersection(remedy.changes) for remedy in kept)
+    return (*_for_gpus(search), *kept, *_cpu(search, of_another_release=is_stuck), *_with_gpu(search))
 
 
 def solve(
@@ -331,22 +335,23 @@ def _for_gpus(search: Search) -> Iterator[Remedy]:
                 yield Remedy(text=text, changes=changes, asks=(without(search, bit, asked.text),), plans=(plan,))
 
 
-def _cpu(search: Search) -> list[Remedy]:
-    """The CPU build, mentioned last and only if there is one."""
+def _cpu(search: Search, *, of_another_release: bool) -> list[Remedy]:
+    """The CPU build, mentioned last and only if there is one: of what is asked for, else perhaps of the nearest."""
     if search.target.cpu:
         return []
     target = replace(search.target, cpu=True, devices=(), machines=(), nothing=0, runtime="")
-    plan = solve(target, search, "proven")
-    if plan is None:
-        return []
-    return [
-        Remedy(
-            text="if a CPU build will do, ask for one with --cpu; none is chosen unasked",
-            changes={"cpu": "true"},
-            asks=(for_cpu(search),),
-            plans=(plan,),
-        )
-    ]
+    text = "if a CPU build will do, ask for one with --cpu; none is chosen unasked"
+    if plan := solve(target, search, "proven"):
+        return [Remedy(text=text, changes={"cpu": "true"}, asks=(for_cpu(search),), plans=(plan,))]
+    apart = Search(target, search.known)
+    for softs in ([soft] for soft in target.softs if of_another_release and soft.kind == "wish"):
+        plan = _moved(apart, softs, softs[0].bit)
+        if plan and (told := changes_of(apart, softs, plan)) and told[0].value != "left out":
+            changes = {"cpu": "true", told[0].key: told[0].value}
+            asks = tuple(for_cpu(search, ask.requirements) for ask in mended(apart, softs, changes, plan))
+            text = f"if a CPU build will do, {told[0].text} with --cpu; none is chosen unasked"
+            return [Remedy(text=text, changes=changes, asks=asks, plans=(plan,))]
+    return []
 
 
 def _with_gpu(search: Search) -> list[Remedy]:

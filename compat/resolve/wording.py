@@ -91,7 +91,8 @@ def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> list[Member]:
         found += _of_pairs(search, asked, bits, place) or _of_pairs(search, [*asked, *leaders], bits, place)
     found = found or _of_pairs(search, [*asked, *leaders], bits, place)
     found = found or [*_of_images(search, softs, [*asked, *leaders], bits, place)]
-    return found or [one for variable in asked for one in _lone_reason(search, variable)]
+    found = found or [one for variable in asked for one in _lone_reason(search, variable)]
+    return list(dict.fromkeys(found))  # an architecture and a platform rest on the same rows
 
 
 def _place_of(search: Search, asked: Sequence[Variable], bits: int) -> str:

@@ -93,6 +93,7 @@ def check_conflict(answer: Answer, case: dict[str, Any]) -> None:
     cores = [[member.text for member in conflict.members if member.kind != "matrix"] for conflict in answer.conflicts]
     if "conflict" in case:
         assert case["conflict"] in cores
+    assert all(len(set(conflict.members)) == len(conflict.members) for conflict in answer.conflicts)
     check_texts(case.get("reasons", []), [member.text for conflict in answer.conflicts for member in conflict.members])
     check_texts(case.get("fixes", []), [fix.text for fix in answer.fixes])
     check_texts(case.get("commands", []), [fix.command for fix in answer.fixes])
