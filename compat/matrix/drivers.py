@@ -74,9 +74,9 @@ def board_cudas(matrix: Matrix, l4t: str) -> frozenset[str]:
     """The CUDA releases that a Jetson's system brings (``36.4.3`` -> ``{"12.6"}``); empty if not known.
 
     A release that the matrix lacks is read as its nearest kin: 36.4.9 has what the others of 36.4 have, 36 what any
-    36 has. From JetPack 7 on (``sbsa``) a board is an ordinary machine, whose driver counts instead.
+    36 has.
     """
-    rows = [row for row in matrix.table("jetpack") if not row.sbsa]
+    rows = matrix.table("jetpack")
     parts = l4t.split(".") if l4t else []
     for length in range(len(parts), 0, -1):
         if found := frozenset(row.cuda for row in rows if row.l4t.split(".")[:length] == parts[:length]):

@@ -79,7 +79,8 @@ def test_forward_packages_serve_drivers_that_report_less(pair):
         ("36", {"12.2", "12.6"}),
         ("35.99.1", {"11.4"}),
         ("32.7.6", {"10.2"}),
-        ("38.2.0", set()),  # an ordinary machine from there on
+        ("38.2.0", {"13.0"}),
+        ("39.2.1", {"13.2"}),
         ("99.1", set()),
         ("", set()),
     ],

@@ -62,10 +62,11 @@ def test_the_system_that_is_there_decides_the_cuda(l4t, runtime):
     assert (answer.status, answer.plan.runtime) == ("plan", runtime)
 
 
-def test_a_wheel_for_another_jetpack_clashes_with_the_system():
-    answer = resolve(["torch==2.9.1"], orin("35.4.1"), MATRIX)
+@pytest.mark.parametrize("l4t", ["35.4.1", "39.2.1"])
+def test_a_wheel_for_another_jetpack_clashes_with_the_system(l4t):
+    answer = resolve(["torch==2.9.1"], orin(l4t), MATRIX)
     assert answer.status == "conflict"
-    assert any("L4T 35.4.1" in member.text for conflict in answer.conflicts for member in conflict.members)
+    assert any(f"L4T {l4t}" in member.text for conflict in answer.conflicts for member in conflict.members)
 
 
 def test_a_clash_with_the_system_cites_its_cuda_and_names_the_jetpack_to_install():
