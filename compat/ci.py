@@ -11,13 +11,12 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from compat import plan as plans
 from compat import resources
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from compat.plan import Plan
+    from compat.survey import Cell, Grid
 
 SCHEMA: Final = "envcheck.ci/1"
 FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake", "bake-hcl")
@@ -25,31 +24,6 @@ FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake", "bake-hcl")
 PIPELINES: Final = {"workflow": ".github/workflows/gpu-images.yml", "gitlab": "images/gitlab-ci.yml"}
 HEAD: Final = "# Written by `envcheck ci"  # how a pipeline of ours begins
 _PLANS: Final = "images"  # the folder of the plans, as the templates have it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One image to build: a name fit for tags and job names, what was asked, the plan, its Dockerfile."""
-
-    name: str
-    requirements: tuple[str, ...]
-    plan: Plan
-    dockerfile: str
-
-    @property
-    def platform(self) -> str:
-        """Docker's name of the architecture."""
-        return self.plan.platforms[0]
-
-    @property
-    def answer(self) -> dict[str, Any]:
-        """The plan as the document of ``resolve``."""
-        return plans.dump(plans.Answer(status="plan", plan=self.plan))
-
-    @property
-    def needs_gpu(self) -> bool:
-        """Whether verifying it fully needs a device."""
-        return self.plan.runtime not in {"cpu", plans.NO_CODE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,23 +78,6 @@ def check(jobs: Jobs, where: str) -> None:
             faults.append(InputError(why, where=where, expected="registry, where the proof goes"))
     if faults:
         raise InputErrors(faults)
-
-
-@dataclass(frozen=True, slots=True)
-class Excluded:
-    """A cell that has no plan, and why."""
-
-    name: str
-    requirements: tuple[str, ...]
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """All cells of a matrix, in the order of its axes."""
-
-    cells: tuple[Cell, ...]
-    excluded: tuple[Excluded, ...] = ()
 
 
 def slug(*words: str) -> str:

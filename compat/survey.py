@@ -1,4 +1,4 @@
-"""What is known of many machines together: their groups, a verdict for each, and the plans that cover them."""
+"""What is known of many machines or images together: verdicts, the plans that cover them, and what has no plan."""
 
 from __future__ import annotations
 
@@ -95,3 +95,45 @@ def dump(fleet: Fleet) -> dict[str, Any]:
 
 def _planned(item: Covered | Upgrade) -> dict[str, Any]:
     return {"nodes": list(item.nodes), "plan": plan.dump(plan.Answer(status="plan", plan=item.plan))["plan"]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One image to build: a name fit for tags and job names, what was asked, the plan, its Dockerfile."""
+
+    name: str
+    requirements: tuple[str, ...]
+    plan: plan.Plan
+    dockerfile: str
+
+    @property
+    def platform(self) -> str:
+        """Docker's name of the architecture."""
+        return self.plan.platforms[0]
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        """The plan as the document of ``resolve``."""
+        return plan.dump(plan.Answer(status="plan", plan=self.plan))
+
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether verifying it fully needs a device."""
+        return self.plan.runtime not in {"cpu", plan.NO_CODE}
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A cell that has no plan, and why."""
+
+    name: str
+    requirements: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All cells of a matrix, in the order of its axes."""
+
+    cells: tuple[Cell, ...]
+    excluded: tuple[Excluded, ...] = ()

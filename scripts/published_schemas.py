@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from compat import ci, facts, findings, kernels, plan, survey
+from compat import facts, findings, kernels, plan, survey
 from compat.plan import is_published
 from compat.render import explanation
 
@@ -263,7 +263,7 @@ def grid() -> Schema:
     cell = {**dict.fromkeys(names, _TEXT), "gpu": {"type": "boolean"}, "plan": shape(plan.Plan)}
     body = {
         "cells": {"type": "array", "items": _object_of(cell)},
-        "excluded": {"type": "array", "items": shape(ci.Excluded)},
+        "excluded": {"type": "array", "items": shape(survey.Excluded)},
     }
     return {"type": "object", "properties": body, "required": list(body)}
 

@@ -11,9 +11,10 @@ from compat.app.configuration import table_of
 from compat.app.files import read_document
 from compat.app.plans import Target, replies
 from compat.app.stored import stored_lists
-from compat.ci import Cell, Excluded, Grid, slug
+from compat.ci import slug
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
+from compat.survey import Cell, Excluded, Grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

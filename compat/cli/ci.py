@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from compat.ci import FORMATS, Grid
+from compat.ci import FORMATS
 from compat.cli import completion
 from compat.cli.options import Formats, IndexOptions, Knowledge, Speech, Texts, WishOptions
+from compat.survey import Grid
 
 
 def command(

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from compat.render.ink import Ink, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.plan import Plan
-
-
-class Cell(Protocol):
-    """A cell that resolves: its name and its plan."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102 - see compat.ci
-
-    @property
-    def plan(self) -> Plan: ...  # noqa: D102
-
-
-class Excluded(Protocol):
-    """A cell that has no plan, and why."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102 - see compat.ci
-
-    @property
-    def why(self) -> str: ...  # noqa: D102
+    from compat.survey import Cell, Excluded
 
 
 def text(cells: Sequence[Cell], excluded: Sequence[Excluded], *, pen: Ink | None = None) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from compat import ci, plan
+from compat import ci, plan, survey
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ["ci", "torch==2.9.1", "jax==0.6.2", "--runtime", "cpu", "--runtime", "cuda12.8", "--python", "3.12"]
@@ -38,9 +38,9 @@ install = "./wheels/envcheck ${{ x }}.whl"
 runner = "gpu"
 """
 REGISTRY, INSTALL = "registry.example:5000/team/gpu", "./wheels/envcheck ${{ x }}.whl"
-GRID = ci.Grid(
+GRID = survey.Grid(
     tuple(
-        ci.Cell(name=f"n{number}", requirements=(), plan=plan.Plan(runtime=runtime, python="3.12"), dockerfile="")
+        survey.Cell(name=f"n{number}", requirements=(), plan=plan.Plan(runtime=runtime, python="3.12"), dockerfile="")
         for number, runtime in enumerate(("cpu", "cuda12.8"))
     )
 )

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import compat
-from compat import ci, plan
+from compat import ci, plan, survey
 from compat.errors import InputErrors
 
 HOSTILE = "FROM a:1\nRUN echo \"${X}\" %{Y} 'z' ${{ secrets.T }}\n"
@@ -21,12 +21,12 @@ HOSTILE = "FROM a:1\nRUN echo \"${X}\" %{Y} 'z' ${{ secrets.T }}\n"
 def cell(name="one", runtime="cuda12.8", arch="x86_64", **more):
     image = plan.BaseImage(image="ubuntu:22.04")
     made = plan.Plan(runtime=runtime, python="3.12", arch=arch, base_image=image, **more)
-    return ci.Cell(name=name, requirements=("torch==2.9.1", "numpy<3"), plan=made, dockerfile=HOSTILE)
+    return survey.Cell(name=name, requirements=("torch==2.9.1", "numpy<3"), plan=made, dockerfile=HOSTILE)
 
 
-GRID = ci.Grid(
+GRID = survey.Grid(
     (cell(), cell("two", "cpu", "aarch64")),
-    (ci.Excluded("three", ("jax==0.1",), "no build for it"),),
+    (survey.Excluded("three", ("jax==0.1",), "no build for it"),),
 )
 
 
@@ -159,10 +159,10 @@ HOSTILE_WORDS = st.lists(
 def test_no_value_is_evaluated_by_the_service_that_reads_it(name, requirement):
     device = plan.GpuVerdict(name=name, target="sm_86", kernels="native")
     made = cell(gpus=(device,))
-    made = ci.Cell(name="one", requirements=(requirement,), plan=made.plan, dockerfile=HOSTILE)
-    grid = ci.Grid((made,))
+    made = survey.Cell(name="one", requirements=(requirement,), plan=made.plan, dockerfile=HOSTILE)
+    grid = survey.Grid((made,))
     for format_, place in ci.PIPELINES.items():
-        plain = ci.pipeline(ci.Grid((cell(),)), format_, JOBS)
+        plain = ci.pipeline(survey.Grid((cell(),)), format_, JOBS)
         assert ci.pipeline(grid, format_, JOBS)[place] == plain[place]  # nothing that people wrote stands in it
     jobs = replace(JOBS, install=name or "x")
     (step,) = [step["run"] for step in workflow(jobs, grid)["jobs"]["image"]["steps"] if "pip" in step.get("run", "")]
@@ -291,14 +291,14 @@ def test_hcl_holds_what_json_holds():
 @example("\x08\x0c\r\x00")
 def test_no_dockerfile_breaks_out_of_hcl(dockerfile):
     made = plan.Plan(runtime="cpu", python="3.12")
-    text = ci.bake_hcl(ci.Grid((ci.Cell(name="one", requirements=("a",), plan=made, dockerfile=dockerfile),)))
+    text = ci.bake_hcl(survey.Grid((survey.Cell(name="one", requirements=("a",), plan=made, dockerfile=dockerfile),)))
     assert {name: row["dockerfile-inline"] for name, row in hcl(text).items()} == {"one": dockerfile}
 
 
 def test_a_requirement_with_line_ends_stays_in_its_comment():
     made = plan.Plan(runtime="cpu", python="3.12")
     text = ci.bake_hcl(
-        ci.Grid((ci.Cell(name="one", requirements=('a\ntarget "x" {', "\x85b"), plan=made, dockerfile=""),))
+        survey.Grid((survey.Cell(name="one", requirements=('a\ntarget "x" {', "\x85b"), plan=made, dockerfile=""),))
     )
     assert list(hcl(text)) == ["one"]
     assert [line for line in text.splitlines() if "target" in line][1:] == [
@@ -309,7 +309,7 @@ def test_a_requirement_with_line_ends_stays_in_its_comment():
 
 def test_a_cell_without_a_base_image_says_none():
     bare = plan.Plan(runtime="metal", python="3.12")
-    grid = ci.Grid((ci.Cell(name="mac", requirements=(), plan=bare, dockerfile=""),))
+    grid = survey.Grid((survey.Cell(name="mac", requirements=(), plan=bare, dockerfile=""),))
     assert json.loads(ci.document(grid))["cells"][0]["base_image"] == ""
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published_schemas import schemas
 
-from compat import ci, facts, findings, plan
+from compat import ci, facts, findings, plan, survey
 from compat.render import document
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -50,8 +50,9 @@ CONFLICT = plan.Answer(
     conflicts=(plan.Conflict((plan.Member("wish", "torch", "s"),), "why"),),
     fixes=(plan.Remedy(text="t", changes={"driver": "1"}, command="envcheck resolve", plans=(PLAN,)),),
 )
-GRID = ci.Grid(
-    (ci.Cell(name="one", requirements=("torch",), plan=PLAN, dockerfile=""),), (ci.Excluded("two", ("jax",), "why"),)
+GRID = survey.Grid(
+    (survey.Cell(name="one", requirements=("torch",), plan=PLAN, dockerfile=""),),
+    (survey.Excluded("two", ("jax",), "why"),),
 )
 DOCUMENTS = {
     "host": facts.dump(HOST),

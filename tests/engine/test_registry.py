@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from factory import write
 
-from compat import ci
+from compat import ci, survey
 from compat.build import build_image, verify
 from compat.plan import PlannedBuild
 
@@ -117,10 +117,10 @@ def test_bake_builds_every_cell_under_the_name_that_is_given(store, base, slim, 
         index="https://download.pytorch.org/whl/cu118", cuda_from="wheel", module="torch"),))  # fmt: skip
     shelf.add("torch", "2.1.0+cu118", GOOD)
     cells = [
-        ci.Cell(name=name, requirements=("torch",), plan=plan, dockerfile=write(plan))
+        survey.Cell(name=name, requirements=("torch",), plan=plan, dockerfile=write(plan))
         for name, plan in (("one", cuda), ("two", other))
     ]
-    (tmp_path / "bake.json").write_text(ci.bake(ci.Grid(tuple(cells))))
+    (tmp_path / "bake.json").write_text(ci.bake(survey.Grid(tuple(cells))))
     here = {"network": "host", "args": {"TORCH_INDEX": shelf.open()}}
     (tmp_path / "here.json").write_text(json.dumps({"target": {cell.name: here for cell in cells}}))
     files = ("-f", str(tmp_path / "bake.json"), "-f", str(tmp_path / "here.json"))

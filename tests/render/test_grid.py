@@ -2,17 +2,17 @@
 
 import pytest
 
-from compat import ci, plan
+from compat import plan, survey
 from compat.render.grid import text
 from compat.render.ink import Ink
 
 
 def cell(name="one", runtime="cuda12.8"):
     made = plan.Plan(runtime=runtime, python="3.12")
-    return ci.Cell(name=name, requirements=("torch==2.9.1",), plan=made, dockerfile="")
+    return survey.Cell(name=name, requirements=("torch==2.9.1",), plan=made, dockerfile="")
 
 
-LEFT = ci.Excluded("three", ("jax==0.1",), "no build for it")
+LEFT = survey.Excluded("three", ("jax==0.1",), "no build for it")
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_each_cell_and_each_reason_has_its_line():
 
 
 def test_a_long_reason_stays_on_the_paper_and_under_its_cell():
-    long = ci.Excluded("three", (), " ".join(["reason"] * 40))
+    long = survey.Excluded("three", (), " ".join(["reason"] * 40))
     lines = text((), (long,), pen=Ink(width=60)).splitlines()
     assert max(map(len, lines)) <= 60
     assert all(line.startswith("    reason") for line in lines[1:-1])
 
 
 def test_a_reason_from_elsewhere_is_one_line_and_no_command():
-    hostile = ci.Excluded("x", (), "a\n::error::b\x1b[31m")
+    hostile = survey.Excluded("x", (), "a\n::error::b\x1b[31m")
     said = text((), (hostile,))
     assert len(said.splitlines()) == 2
     assert "\x1b" not in said

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from compat import ci, lock, plan
+from compat import ci, lock, plan, survey
 from compat.render.ink import Ink, table
 from compat.render.plan import answer as as_text
 
@@ -131,8 +131,10 @@ def test_conda_environment_asks_pip_for_the_planned_wheels():
 
 
 def grid():
-    cell = ci.Cell(name="torch-cu118", requirements=("torch==2.0.1",), plan=PLAN, dockerfile="ARG A=1\nFROM x:${A}\n")
-    return ci.Grid((cell,), (ci.Excluded("torch-rocm", ("torch==2.0.1",), "no such build"),))
+    cell = survey.Cell(
+        name="torch-cu118", requirements=("torch==2.0.1",), plan=PLAN, dockerfile="ARG A=1\nFROM x:${A}\n"
+    )
+    return survey.Grid((cell,), (survey.Excluded("torch-rocm", ("torch==2.0.1",), "no such build"),))
 
 
 @pytest.mark.parametrize("format_", ci.FORMATS)
