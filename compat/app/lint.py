@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from compat.facts import Host
+    from compat.findings import Finding
     from compat.matrix import Matrix
     from compat.sources.values import Ask
 
@@ -136,13 +137,30 @@ def lint_files(
         for machine in machines or (None,)
         for ask in asks
     ]
+    found = {(each.code, each.place, each.detail): each for report in reports for each in report.findings}
     return Report(
-        ranked({(each.code, each.place, each.detail): each for report in reports for each in report.findings}.values()),
+        ranked(_once(found.values(), asks)),
         (),
         tuple(dict.fromkeys((*unread, *(item for report in reports for item in report.unchecked)))),
         judged=any(map(_is_read, asks)),
         unanswered=tuple(gap.what for gap in unread if gap.what not in walked),
     )
+
+
+def _once(findings: Collection[Finding], asks: Sequence[Ask]) -> list[Finding]:
+    """Findings without those that a file of requirements has itself, said again where a step of another installs it."""
+    steps = ((ask.file, step) for ask in asks for stage in ask.stages for step in stage.installs)
+    read = {(file, step.line): {Path(name).name for name in step.files} for file, step in steps}
+    told = {(each.code, each.severity, each.detail, Path(each.place.file).name) for each in findings if each.place}
+    return [
+        each
+        for each in findings
+        if each.place is None
+        or not any(
+            (each.code, each.severity, each.detail, name) in told and name != Path(each.place.file).name
+            for name in read.get((each.place.file, each.place.line), ())
+        )
+    ]
 
 
 def _own_machine(ask: Ask, matrix: Matrix) -> Host | None:

@@ -50,6 +50,19 @@ def test_workflows_are_read_and_other_files_beside_them_are_not(envcheck, tmp_pa
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_what_a_file_of_requirements_has_is_told_there_and_not_where_it_is_installed(envcheck, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("torch==2.4.0\ntorchvision==0.18.0\n")
+    (tmp_path / "Dockerfile").write_text("FROM python:3.11\nCOPY . .\nRUN pip install -r requirements.txt\n")
+    told = [
+        (each["code"], each["place"]["file"])
+        for each in json.loads(envcheck("lint", "--format", "json")[1])["findings"]
+    ]
+    assert [file for code, file in told if code == "framework-pair-mismatch"] == ["requirements.txt"]
+    alone = json.loads(envcheck("lint", "Dockerfile", "--format", "json")[1])["findings"]
+    assert "framework-pair-mismatch" in {each["code"] for each in alone}
+
+
 def test_what_git_ignores_is_not_read(envcheck, project, tmp_path):
     project(requirements_txt=BAD, out__requirements_txt=BAD)
     (tmp_path / ".gitignore").write_text("out/\n")
