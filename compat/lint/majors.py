@@ -38,9 +38,7 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
     told: set[str] = set()
     taken: dict[tuple[int, int], bool] = {}  # of a row in a step: a file may ask for thousands of frameworks
     for item in scene.env:
-        package = scene.matrix.package(item.request.name)
-        framework = package is not None and package.kind == "framework" and not item.base
-        parts = parts_of(item.request, item.build, scene.matrix) if framework else ()
+        parts = () if item.base else parts_of(item.request, item.build, scene.matrix)
         if "+" in item.request.exact and not any(part.full == item.request.exact for part in parts):
             continue  # a maker's own build is compiled as its maker chose
         for row in _reached(scene, item.python or _newest(parts)) if parts else ():
@@ -53,7 +51,10 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
                 continue
             told.add(row.name)
             code = "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch"
-            level: Severity = "warning" if item.request.name == "torch" else "error"  # torch itself loads without NumPy
+            open_ = scene.base is not None and not item.python  # an image has one Python, and it may be an older one
+            level: Severity = (
+                "warning" if open_ or item.request.name == "torch" else "error"
+            )  # torch does without NumPy
             where = "" if item.python else f" on Python {row.python} and later"
             yield of_request(
                 code, item, scene,

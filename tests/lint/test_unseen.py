@@ -118,6 +118,21 @@ PAIRS = {
             "# syntax=example.org/frontend\nINCLUDE other\nFROM python:3.10\n",
         ],
     ),
+    "an image library without what an old vision package imports": (
+        "framework-pair-mismatch", True, "FROM python:3.7\nRUN pip install torch==1.2.0 torchvision==0.4.0\n",
+        [
+            "FROM python:3.7\nRUN pip install torch==1.2.0 torchvision==0.4.0 'pillow<9'\n",
+            "FROM python:3.6\nRUN pip install torch==1.2.0 torchvision==0.4.0\n",
+            "FROM python:3.7\nRUN pip install torch==1.4.0 torchvision==0.5.0\n",
+        ],
+    ),
+    "a jaxlib from before NumPy 2": (
+        "numpy-abi-mismatch", True, "FROM python:3.11\nRUN pip install jax==0.4.23\n",
+        [
+            "FROM python:3.11\nRUN pip install jax==0.4.23 'numpy<2'\n",
+            "FROM python:3.11\nRUN pip install jax==0.4.26\n",
+        ],
+    ),
     "a name that stops its own install": (
         "version-does-not-exist", True, "FROM python:3.11\nRUN pip install sklearn\n",
         [
