@@ -181,7 +181,7 @@ def without_rows(name: str, version: str, spec: str = "") -> Part:
     return Part(build=row, package=name, version=version, full=version, kind="", number="", vendor="", requires=lines)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)  # a list may pin thousands
 def release(matrix: Matrix, name: str, version: str) -> tuple[Part, ...]:
     """The builds of a release, by any name of its package; those of the local tag where the version has one.
 

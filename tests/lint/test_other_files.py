@@ -328,7 +328,7 @@ def test_what_stands_side_by_side_is_judged_by_the_joint_of_packages(text, codes
 @pytest.mark.parametrize(
     ("text", "codes"),
     [
-        ("jax[cuda12]==0.4.24\n", ["platform-unsupported"]),  # the extra has wheels for Linux alone
+        ("jax[cuda12]==0.4.24\nnumpy<2\n", ["platform-unsupported"]),  # the extra has wheels for Linux alone
         ("--extra-index-url URL/cu121\ntorch==2.5.1+cu121\n", ["python-unsupported"]),  # with wheels for 3.13 on Linux
         ("--extra-index-url URL/cu124\ntorch==2.6.0+cu124\n", []),
     ],
