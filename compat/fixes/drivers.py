@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.plans as plans
@@ -57,7 +58,8 @@ def older_cuda(subject: Subject) -> Fix | None:
     changes = plans.changes_of(found, subject) if found and found.runtime.startswith("cuda") else ()
     least = lowest(subject)
     if not least or not found or not changes:
-        return newer(subject)
+        fix, package = newer(subject), found.driver.package if found else ""
+        return replace(fix, text=f"{fix.text} Or run it in an image with {package}.") if fix and package else fix
     text = f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver to {least} or newer."
     return Fix(text, changes=changes)
 

@@ -308,7 +308,7 @@ def _of_runtime(name: str, subject: Subject) -> str:
     stated = (subject.host.builds or {}).get(name)
     if stated is None or subject.packages or not stated.runtime.startswith("cuda"):
         return name
-    rows = [row for row in subject.matrix.builds(name) if row.runtime == stated.runtime and row.index]
+    rows = [row for row in subject.matrix.builds(name) if row.runtime == stated.runtime and row.index and row.local]
     return f"{name}=={rows[-1].full_version}" if rows else name
 
 

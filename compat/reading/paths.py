@@ -54,7 +54,7 @@ _MARKS: Final = tuple(
             r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+(?:>|$))|\.cp3\d{1,2}-win",
             "windows",
         ),
-        ("platform", r"-win_amd64\b|ImportError: DLL load failed|file:///[A-Z]:/", "windows"),
+        ("platform", r"-win_amd64\b|^\W*(?:\w{1,30}Error: )?DLL load failed while |file:///[A-Z]:/", "windows"),
         ("platform", r"^\s*set [A-Z_]{3,30}=", "windows"),
         ("platform", r"^\s*[-*] \[[xX]\] WSL ?2\b", "wsl2"),  # the form of microsoft/WSL, as it was ticked
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags

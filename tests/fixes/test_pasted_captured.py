@@ -358,6 +358,13 @@ CAPTURED = {
         ),
         ("framework-pair-mismatch", "torchvision==0.15.2+cu117", "cu118"),
     ),
+    "a torch of a CUDA whose builds have no tag of their own": (
+        (
+            "Detected that PyTorch and torchvision were compiled with different CUDA major versions. "
+            "PyTorch has CUDA Version=9.0 and torchvision has CUDA Version=10.0."
+        ),
+        ("framework-pair-mismatch", "torchvision in one command", "cu100"),
+    ),
     "the command that a launcher ran": (
         (
             "Python 3.11.0 (main, Oct 24 2022) [MSC v.1933 64 bit (AMD64)]\nRuntimeError: Couldn't install torch.\n"

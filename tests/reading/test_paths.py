@@ -14,6 +14,7 @@ TOLD = [
     ("Obtaining file:///D:/work/x", {"platform": "windows"}),
     ("pip install fused-1.0-cp310-cp310-win_amd64.whl", {"platform": "windows", "arch": "x86_64"}),
     ("ImportError: DLL load failed while importing fused: a part is missing", {"platform": "windows"}),
+    ("DLL load failed while importing fused", {"platform": "windows"}),
     ("uname -r: 5.15.153.1-microsoft-standard-WSL2", {"platform": "wsl2", "kernel": "5.15.153.1-microsoft-standard-WSL2"}),
     ("/usr/lib/wsl/lib/libcuda.so.1: file too short", {"platform": "wsl2"}),
     ("/opt/venv/lib/python3.9/site-packages/torch/__init__.py:42: UserWarning", {"python": "3.9"}),
