@@ -60,8 +60,8 @@ def _on_linux(name: str, have: str, subject: Subject) -> Fix | None:
     minors = sorted(_pythons(subject.matrix.builds_of(name, have), "linux") if name else (), key=versions.release)
     if not minors or subject.host.platform or any(_PLACES[1] in row.platforms for row in subject.matrix.builds(name)):
         return None
-    package = subject.matrix.package(name)
-    other = f"; on Windows take {package.on_windows}" if package and package.on_windows else ""
+    windows = getattr(subject.matrix.package(name), "on_windows", "")
+    other = f"; on Windows take {windows}" if windows else ""
     return Fix(f"{name} {have} is published for Linux alone, for Python {minors[0]} to {minors[-1]}{other}.")
 
 

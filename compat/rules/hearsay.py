@@ -35,11 +35,11 @@ def by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
     told: dict[str, Finding] = {}
     sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.telling)
     own = frozenset(statements(case.host)) if _explained(asked) else frozenset[str]()
+    started = case.host.cuda_init == "ok" and not case.host.container  # a program here has started CUDA
     for heard in case.signals.telling:
-        if (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
+        unfounded = started and "no-gpu-vague" in heard.signal.says
+        if unfounded or (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
             continue
-        if case.host.cuda_init == "ok" and "no-gpu-vague" in heard.signal.says and not case.host.container:
-            continue  # a program here has started CUDA
         codes = [code for code in heard.signal.candidates if code in by_code]
         if not codes or found & set(codes):
             continue

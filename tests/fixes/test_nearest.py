@@ -209,3 +209,11 @@ def test_a_release_that_fits_is_not_moved(gpu):
     found = judged(host("test", **machine, packages={"torch": "2.6.0"}), MATRIX).findings
     assert not [one for one in found if one.fix.changes]
     assert resolve(["torch==2.6.0"], host("test", **machine), MATRIX).status == "plan"
+
+
+def test_a_server_card_runs_the_build_in_the_image_that_resolve_takes_for_it():
+    card = {"name": VOLTA, "vendor": "nvidia", "target": TARGETS[VOLTA]}
+    machine = {"platform": "linux", "arch": "x86_64", "python": "3.11", "gpus": [card], "driver": "470.256.02"}
+    plan = resolve(["torch==2.9.1"], host("machine", **machine), MATRIX).plan
+    told = judged(host("machine", **machine, packages={"torch": "2.9.1+cu128"}), MATRIX).findings[0].fix.text
+    assert plan.driver.package and plan.driver.package in told
