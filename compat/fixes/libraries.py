@@ -129,10 +129,9 @@ def _windows(subject: Subject) -> Fix | None:
         return newest("bitsandbytes", "Windows", subject)
     signals = subject.case.signals
     package = subject.matrix.package("" if subject.missing else subject.compiled())
-    bound = package and (package.follows == "torch" or package.wheels)
+    bound = package.name if package and (package.follows == "torch" or package.wheels) else ""
     if own := signals.value("dll_package") or (not subject.missing and signals.value("dll_module")):
-        compiled = package and bound and signals.value("dll_module")
-        return rebuild(package.name, subject) if package and compiled else _runtime_for(own)
+        return rebuild(bound, subject) if bound and signals.value("dll_module") else _runtime_for(own)
     if taken := taker(subject):
         return for_system(subject) or wanted(*taken, subject)
     for name in subject.missing:
@@ -140,7 +139,7 @@ def _windows(subject: Subject) -> Fix | None:
             of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {_of_dll(found[2])}"
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
-        return rebuild(package.name, subject) if package and bound else None
+        return rebuild(bound, subject) if bound else None
     return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
 
 

@@ -61,7 +61,7 @@ def _on_linux(name: str, have: str, subject: Subject) -> Fix | None:
     if not minors or subject.host.platform or any(_PLACES[1] in row.platforms for row in subject.matrix.builds(name)):
         return None
     windows = getattr(subject.matrix.package(name), "on_windows", "")
-    other = f"; on Windows take {windows}" if windows else ""
+    other = "; on Windows take " * bool(windows) + windows
     return Fix(f"{name} {have} is published for Linux alone, for Python {minors[0]} to {minors[-1]}{other}.")
 
 
