@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from compat.app.files import read_text
 from compat.errors import InputError
@@ -40,11 +40,7 @@ def _read(file: str) -> Counter[str]:
     """How often each fingerprint stands in a baseline."""
     try:
         document = json.loads(read_text(file, limit=_LIMIT))
-        return Counter(_mark(one) for one in document["findings"])
+        found = ((one["code"], (one.get("place") or {}).get("file", ""), one["detail"]) for one in document["findings"])
+        return Counter(digest(*one) for one in found)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("is no baseline", where=file, expected=_EXPECTED) from None
-
-
-def _mark(finding: dict[str, Any]) -> str:
-    """The fingerprint of a finding in JSON."""
-    return digest(finding["code"], (finding.get("place") or {}).get("file", ""), finding["detail"])

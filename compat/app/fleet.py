@@ -297,7 +297,8 @@ def _upgrade(
     ]
     if not driver or not old:
         return None
-    raised = [_with_driver(host, driver) if place in old else host for place, host in enumerate(machines)]
+    new = {"driver": Fact(driver, "upgrade")}
+    raised = [Host({**_without_driver(one).readings, **new}) if at in old else one for at, one in enumerate(machines)]
     (first, *others) = resolve.resolve_many(wishes, raised, matrix)
     if others or first[1].status != "plan" or first[1].plan is None:
         return None
@@ -308,8 +309,3 @@ def _without_driver(host: Host) -> Host:
     """A machine whose driver may be any; the CUDA release that a driver supports goes with it."""
     kept = {name: reading for name, reading in host.readings.items() if name not in {"driver", "driver_cuda"}}
     return Host(kept)
-
-
-def _with_driver(host: Host, driver: str) -> Host:
-    """The machine after the upgrade."""
-    return Host({**_without_driver(host).readings, "driver": Fact(driver, "upgrade")})

@@ -66,6 +66,8 @@ def _refused(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
+    if signals.get("enroot-no-cli"):
+        return Fix("Install libnvidia-container-tools, of NVIDIA's container toolkit, on the nodes that have the GPUs.")
     orchestrated = "kubernetes" in {subject.host.container, container_of(subject.case.commands)}
     if orchestrated or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
         return _in_cluster(subject)

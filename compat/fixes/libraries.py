@@ -54,7 +54,7 @@ def missing(subject: Subject) -> Fix | None:
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
-    found = _cann(name, subject) or _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
+    found = _settings(name, subject) or _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
     return found or for_system(subject) or _brought(name, subject)
 
 
@@ -68,9 +68,13 @@ def _of_driver(subject: Subject) -> Fix | None:
     return None
 
 
-def _cann(name: str, subject: Subject) -> Fix | None:
-    """A library of CANN, whose settings put it on the path (vLLM Ascend, installation)."""
-    if "ascend-library" not in subject.case.signals:
+def _settings(name: str, subject: Subject) -> Fix | None:
+    """A library of CANN or oneAPI, whose settings put it on the path (vLLM Ascend, installation; IPEX, issue 417)."""
+    signals = subject.case.signals
+    if "oneapi-missing" in signals and subject.host.platform != "windows":
+        text = "Load the settings of the oneAPI release that this build was made with; another one has other numbers."
+        return Fix(text, changes=(Command("source /opt/intel/oneapi/setvars.sh"),))
+    if "ascend-library" not in signals:
         return None
     if name.startswith("libascend_hal"):
         return Fix("Mount the host's /usr/local/Ascend/driver into the container, or install the Ascend driver.")
@@ -333,6 +337,9 @@ def _named(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if signals.get("ascend-symbol"):
         return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
+    if older := signals.value("older"):
+        text = f"Take {older.rpartition('/')[0]} off the loader's path: this build brings its own oneAPI."
+        return Fix(text, changes=(Variable("LD_LIBRARY_PATH"),))
     if not signals.value("mkl_symbol"):
         return None
     last = subject.matrix.turn("mkl-tracing").version

@@ -25,7 +25,7 @@ _CALLED: Final = pattern(
     r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:(?:(?:Command: )?\"[^\"\n]{1,200}\"|[\w.:/\\-]{0,120}python[\w.]*) -m )?pip3? install .{1,2000}"
     r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
-    r"|(?:singularity|apptainer) (?:run|exec|shell) .{1,2000}|kubectl (?:exec|run|apply|logs|describe) .{1,2000})"
+    r"|(?:(?:singularity|apptainer) (?:run|exec|shell)|srun|kubectl (?:exec|run|apply|logs|describe)) .{1,2000})"
 )
 
 
@@ -53,7 +53,9 @@ def typed(text: str) -> tuple[str, ...]:
 
 _ENGINES: Final = pattern(r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b")
 _KUBERNETES: Final = pattern(r"\bkubectl\b|\bhelm\b")
-_SNUG: Final = pattern(r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b")
+_SNUG: Final = pattern(
+    r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b|\bsrun\b[^\n|;&]{0,300} --container-"
+)
 _STARTS: Final = pattern(
     r"\b(?:docker|podman|nerdctl)\b[^\n|;&]{0,12}?\b(?:container )?run\b|"
     r"\b(?:singularity|apptainer)\b[^\n|;&]{0,40}?\b(?:run|exec|shell)\b"
@@ -84,7 +86,7 @@ def container_of(commands: Sequence[str]) -> str:
     """The engine whose container a command runs in or builds; empty if none does."""
     for command in commands:
         if found := _ENGINES.search(command) or _SNUG.search(command):
-            return found[1]
+            return found[1] or "enroot"  # by which Slurm starts containers
         if _KUBERNETES.search(command):
             return "kubernetes"
     return ""

@@ -82,6 +82,28 @@ CAPTURED = {
         ),
         ("container-no-gpu", "WSL 2 engine", "sudo"),
     ),
+    "enroot's hook without its program": (
+        "slurmstepd: error: pyxis:     [ERROR] Command not found: nvidia-container-cli, see https://github.com/NVIDIA/",
+        ("container-no-gpu", "libnvidia-container-tools", "docker"),
+    ),
+    "a container of Slurm's": (
+        (
+            "srun --ntasks=1 --container-image=./out.squashfs nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in "
+            "your system. Please make sure that the NVIDIA Display Driver is properly installed"
+        ),
+        ("container-no-gpu", "container", "docker restart"),
+    ),
+    "a oneAPI before the wheel's own": (
+        (
+            "ImportError: /opt/intel/compiler/2025.1/lib/libur_loader.so.0: version `LIBUR_LOADER_0.10' not found (required "
+            "by /usr/lib/libsycl.so.8)"
+        ),
+        ("library-mismatch", "Take /opt/intel/compiler/2025.1/lib off", "nvidia"),
+    ),
+    "a library of another oneAPI": (
+        "ImportError: libmkl_sycl.so.3: cannot open shared object file: No such file or directory",
+        ("library-missing", "setvars.sh", "system package"),
+    ),
     "a log of Compose is a container's": (
         "app-1  | Traceback (most recent call last):\napp-1  | RuntimeError: Found no NVIDIA driver on your system. Please check",
         ("container-no-gpu", "--gpus all", "dkms"),

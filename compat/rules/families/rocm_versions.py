@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 _OPEN = ("hsa-out-of-resources", "hip-no-device")
 
 
-def _urgency(answer: Outcome) -> int:
-    """Place of an answer among several: a fault first, then what is not known."""
-    return [Found, Unsure, Fits].index(type(answer))
-
-
 def _newer_driver(lowest: str = "") -> Fix:
     """A kernel driver that the ROCm release accepts, or a build for one that accepts the driver."""
     least = f" to {lowest} or newer" if lowest else ""
@@ -108,7 +103,8 @@ class RocmVersionMismatch(AmdRule):
         judged = [self._driver(one, fact, host.amdgpu or "", matrix) for one, fact in releases if is_version(one)]
         if item is None:
             judged.append(self._published(here, host.amdgpu or "", matrix))
-        return min((answer for answer in judged if answer), key=_urgency, default=None)
+        first = [Found, Unsure, Fits]  # a fault, then what is not known
+        return min((one for one in judged if one), key=lambda one: first.index(type(one)), default=None)
 
     @staticmethod
     def _published(here: tuple[Here, ...], amdgpu: str, matrix: Matrix) -> Outcome:
