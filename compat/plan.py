@@ -6,17 +6,14 @@ JSON and replayed byte for byte (:func:`dump`, :func:`load`).
 
 from __future__ import annotations
 
-from dataclasses import field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, field, fields, is_dataclass
+from typing import Any, Final, Literal
 
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.shapes import built
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from dataclasses import Field
 
 SCHEMA: Final = "envcheck.resolve/1"
 

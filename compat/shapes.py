@@ -57,18 +57,12 @@ def _record(shape: type[Any], raw: Any, where: str, key: str) -> Any:
         InputError: with the key at fault, if anything is missing or of another type.
     """
     _demand(isinstance(raw, dict), raw, where, key, "an object")
-    hints = _hints(shape)
+    hints = get_type_hints(shape)
     needed = {f.name for f in fields(shape) if f.default is MISSING and f.default_factory is MISSING}
     missing = sorted(needed - raw.keys())
     _demand(not missing, raw, where, key, f"keys {', '.join(missing)}")
     values = {name: built(hints[name], raw[name], where, f"{key}.{name}".lstrip(".")) for name in hints if name in raw}
     return shape(**values)
-
-
-def _hints(shape: type[Any]) -> dict[str, Any]:
-    from collections.abc import Mapping as Table
-
-    return get_type_hints(shape, localns={"Mapping": Table})
 
 
 def _demand(holds: bool, raw: Any, where: str, key: str, expected: str) -> None:
