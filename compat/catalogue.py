@@ -5,15 +5,11 @@ Detectors fill them, reports state them, rules name them as parameters, host fil
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
+from typing import Any, Final, Generic, Literal, TypeVar, overload
 
-from compat.records import Fact
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from compat.records import Build, Gpu, Library, Reading
+from compat.records import Build, Fact, Gpu, Library, Reading
 
 Kind = Literal["text", "version", "number", "flag", "texts", "table", "tables", "gpus", "builds", "libraries"]
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import (
     REBOOT,
+    Change,
     Command,
     Container,
     Driver,
@@ -32,7 +33,6 @@ from compat.versions import requirement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.changes import Change
     from compat.facts import Host
     from compat.plan import Answer, Ask, PlannedBuild, Remedy
 

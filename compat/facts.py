@@ -10,19 +10,15 @@ rest on the first two and never on the third:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, field, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from compat.catalogue import CATALOGUE, Facts
+from compat.catalogue import CATALOGUE, Facts, Kind
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
 from compat.records import Build, Fact, Gpu, Library, Reading, Unknown
 from compat.redaction import homes, places, secrets, variable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.catalogue import Kind
 
 __all__ = [
     "CATALOGUE",

@@ -12,13 +12,10 @@ What it is worth, in instructions of an installed ``doctor --host FILE --format 
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, FrozenInstanceError, fields
+from collections.abc import Callable
+from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from dataclasses import dataclass as _standard
 from typing import TYPE_CHECKING, Any, AnyStr, Final, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from dataclasses import dataclass  # so that a type checker knows the classes for what they are
 
 __all__ = ["dataclass", "pattern"]
 

@@ -13,14 +13,13 @@ from compat import versions
 from compat.joints import driver as drivers
 from compat.joints import kernels
 from compat.joints.build import split_runtime, vendor_of
-from compat.joints.verdict import Clash, Fits
+from compat.joints.verdict import Clash, Fits, Verdict
 from compat.matrix.listing import by_release
 from compat.render.browser import Atlas, Build, Cell, Device, Release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.matrix.rows import Build as Row
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.facts import Fact, Host
-from compat.plan import Ask, Remedy
+from compat.plan import Answer, Ask, Plan, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.matrix import Matrix
-    from compat.plan import Answer, Plan
 
 
 def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host, matrix: Matrix) -> Answer:

@@ -5,19 +5,14 @@ Without this a machine on which nothing could be read looks like one on which no
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat.errors import InputError
-from compat.facts import Fact
-from compat.findings import Evidence, Finding, Fix, Unchecked, ranked
+from compat.facts import Fact, Host
+from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 from compat.sentences import Sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from compat.facts import Host
-    from compat.findings import Report
 
 # What may be required -> the facts of which one must be there.
 SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from compat import facts
 from compat.app.files import document_of, read_text, shown
 from compat.errors import InputError, InputErrors
-from compat.facts import Fact
+from compat.facts import Fact, Gpu, Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.facts import Gpu, Host
     from compat.matrix import Matrix
 
 GPUS: Final = 1024  # no machine has as many: Linux has 256 minor numbers for the devices of NVIDIA's driver

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from compat.app.files import is_text, read_log
 from compat.errors import CannotCheckError, InputError
-from compat.facts import Fact, Host, Unknown
+from compat.facts import Build, Fact, Gpu, Host, Unknown
 
 if TYPE_CHECKING:
     from compat.detect.layers import Image
-    from compat.facts import Build, Gpu
     from compat.matrix import Matrix
     from compat.matrix.rows import Product
 

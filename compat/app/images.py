@@ -6,13 +6,12 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from compat.app.configuration import PROJECT, table_of
-from compat.app.plans import machines_of, replies
+from compat.app.plans import Target, machines_of, replies
 from compat.errors import InputError, InputErrors, NoPlanError, UnknownPlanError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from compat.app.plans import Target
     from compat.dockerfile import Settings
     from compat.matrix import Matrix
     from compat.plan import Answer, Plan

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from compat import resources
 from compat.errors import InputError, InputErrors
-from compat.matrix import overlays
+from compat.matrix import Matrix, overlays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.findings import Stamp
-    from compat.matrix import Matrix
     from compat.matrix.diff import Change
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat.app.images import planned
 from compat.errors import InputError, NoPlanError
 from compat.names import normalise
-from compat.plan import platforms
+from compat.plan import Plan, platforms
 from compat.versions import read_requirement
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from compat.app.plans import Target
     from compat.matrix import Matrix
-    from compat.plan import Plan
 
 # Names of platforms by our architecture, with the variants that programs of it run on (containerd's platforms package,
 # ``Normalize``; the levels of x86-64 are those of its psABI).

@@ -9,13 +9,12 @@ from compat.errors import InputError
 from compat.joints import formats
 from compat.joints.verdict import Clash, Unknown, clash_of
 from compat.matrix.rows import Format
-from compat.plan import Answer, Conflict, Member, Remedy
+from compat.plan import Answer, Conflict, GpuVerdict, Member, Plan, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.matrix import Matrix
-    from compat.plan import GpuVerdict, Plan
 
 
 def format_of(matrix: Matrix, text: str) -> str:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from compat.app.files import read_text, write_atomically
 from compat.changes import Edit
-from compat.findings import Fix
+from compat.findings import Finding, Fix, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from compat.findings import Finding, Report
     from compat.matrix import Matrix
     from compat.sources.values import Ask
 

@@ -14,9 +14,9 @@ import compat.matrix.require as require
 from compat import targets, versions
 from compat.app import hardware
 from compat.errors import InputError
-from compat.joints.verdict import Clash, Fits
+from compat.joints.verdict import Clash, Fits, Verdict
 from compat.lazy import pattern
-from compat.matrix import measured
+from compat.matrix import Matrix, measured
 from compat.matrix.listing import by_release, cell, line, subjects, table
 from compat.matrix.variants import besides, measured_release, measured_releases, requirements, variants
 from compat.names import normalise
@@ -24,8 +24,6 @@ from compat.names import normalise
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from compat.joints.verdict import Verdict
-    from compat.matrix import Matrix
     from compat.matrix.rows import Build, Image, Row
     from compat.tables import Table
 

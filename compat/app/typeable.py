@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.facts import Fact, plain
+from compat.facts import Fact, Host, plain
 from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.facts import Host
     from compat.findings import Finding, Report
 
 # What a shell acts on, with the text behind it. Source: POSIX, "Shell Command Language", 2.2 "Quoting".

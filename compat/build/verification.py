@@ -6,9 +6,10 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import compat.build.container as container
 import compat.build.engine as engine
@@ -18,13 +19,8 @@ from compat.build.heard import explained
 from compat.build.outcome import Probe, Verification, findings, is_begun, is_complete, read
 from compat.build.peaks import weighed
 from compat.errors import CannotCheckError, InputError
-from compat.plan import NO_CODE, PLAN_LABEL, RUNTIME_LABEL, VERSIONS_LABEL
+from compat.plan import NO_CODE, PLAN_LABEL, RUNTIME_LABEL, VERSIONS_LABEL, Plan
 from compat.reading.systems import architecture
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from compat.plan import Plan
 
 LEVELS: Final = ("driver", "framework", "bench", "stress")
 _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")

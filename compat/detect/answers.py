@@ -11,12 +11,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.facts import Fact, Unknown
+from compat.facts import Fact, Reading, Unknown
 from compat.untrusted import json_of
 
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
-    from compat.facts import Reading
     from compat.run import Outcome
 
 # Key under which an answer carries the reason why it is not complete.

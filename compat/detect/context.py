@@ -11,16 +11,12 @@ Slurm, sbatch(1), output environment variables; Linux, cgroups(7).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat.detect.base import LINUX
-from compat.detect.machine import once
+from compat.detect.machine import Machine, once
 from compat.facts import Fact, Reading, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.detect.machine import Machine
 
 NAME: Final = "context"
 FACTS: Final = ("container", "image", "image_env", "scheduler")

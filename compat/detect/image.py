@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.detect.root import LIMIT, Entry, Interpreter, Root, System
-from compat.facts import Fact, Host, Unknown
+from compat.facts import Fact, Host, Reading, Unknown
 from compat.run import Outcome
 from compat.untrusted import items, table
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from compat.detect.layers import Image, Node
-    from compat.facts import Reading
 
 # Facts that belong to an image; all others are the host's.
 OWN: Final = (

@@ -8,16 +8,12 @@ Sources: statvfs(3), getrlimit(2), group(5).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from compat.detect.base import ANYWHERE
-from compat.detect.machine import reason
+from compat.detect.machine import Machine, reason
 from compat.facts import Fact, Reading, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from compat.detect.machine import Machine
 
 NAME: Final = "limits"
 FACTS: Final = ("shm_mib", "disk_free_mib", "memlock_kib", "user_id", "groups")

@@ -12,15 +12,11 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from compat.detect.machine import once
+from compat.detect.machine import Machine, once
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from compat.detect.machine import Machine
 
 CACHE: Final = "/etc/ld.so.cache"
 _CACHE_LIMIT: Final = 16 << 20

@@ -9,21 +9,17 @@ Sources: PEP 376 and "Recording installed projects" (dist-info), PEP 503 (normal
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.detect.base import ANYWHERE
 from compat.detect.interpreter import Environment, choose
-from compat.detect.machine import once
+from compat.detect.machine import Machine, once
 from compat.detect.system import architecture
 from compat.facts import Fact, Reading, Unknown
 from compat.lazy import dataclass, pattern
 from compat.names import normalise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.detect.machine import Machine
 
 NAME: Final = "Python packages"
 FACTS: Final = (

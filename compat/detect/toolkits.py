@@ -9,18 +9,14 @@ Sources: CUDA installation guide; cuda.h (``CUDA_VERSION`` is 1000 * major + 10 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from compat import versions
 from compat.detect.base import LINUX
-from compat.detect.machine import once
+from compat.detect.machine import Machine, once
 from compat.facts import Fact, Reading, Unknown
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.detect.machine import Machine
 
 NAME: Final = "CUDA toolkits"
 FACTS: Final = ("cuda_toolkit", "cuda_toolkits")

@@ -13,16 +13,14 @@ import compat.dockerfile.system as system
 from compat import resources, versions
 from compat.dockerfile.commands import Commands
 from compat.dockerfile.plain import plain, served
-from compat.dockerfile.settings import SECRETS, demand, demand_requirement
+from compat.dockerfile.settings import SECRETS, Settings, demand, demand_requirement
 from compat.errors import InputError, InputErrors
-from compat.plan import DIGEST_LABEL, PLAN_LABEL, RUNTIME_LABEL, VERSIONS_LABEL, Answer, digest, dump
+from compat.plan import DIGEST_LABEL, PLAN_LABEL, RUNTIME_LABEL, VERSIONS_LABEL, Answer, BaseImage, Plan, digest, dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.dockerfile.servers import Server
-    from compat.dockerfile.settings import Settings
-    from compat.plan import BaseImage, Plan
 
 # Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer.
 LOCK: Final = "/opt/tools-lock.txt"

@@ -11,9 +11,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Container, Install, Package, Variable, applied, deed
+from compat.changes import Change, Container, Install, Package, Variable, applied, deed
 from compat.commands import options_of, place_of, suited, typed
-from compat.findings import Fix
+from compat.findings import Finding, Fix, Report
 from compat.fixes import containers, drivers, gpu_code, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
@@ -24,9 +24,7 @@ from compat.versions import admits, requirement
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from compat.changes import Change
     from compat.facts import Host
-    from compat.findings import Finding, Report
     from compat.matrix import Matrix
     from compat.rules.case import Case
 

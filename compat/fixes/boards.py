@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Install, Package, Python
 from compat.findings import Fix
-from compat.fixes.subject import series
+from compat.fixes.subject import Subject, series
 from compat.joints import driver
 from compat.joints import python as wheel
 from compat.joints.verdict import FITS, Clash
@@ -14,7 +14,6 @@ from compat.lazy import pattern
 from compat.rules.knowledge import is_version
 
 if TYPE_CHECKING:
-    from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
 
 # Libraries of JetPack -> what they are of, and the column of its row.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat import versions
 from compat.changes import Install, Package, Toolkit, Variable
@@ -12,15 +13,10 @@ from compat.findings import Fix
 from compat.fixes.extensions import extended
 from compat.fixes.packages import gpu_build
 from compat.fixes.plans import requires, usual
-from compat.fixes.subject import last_cuda
+from compat.fixes.subject import Subject, last_cuda
 from compat.reading.commands import image_of
 from compat.rules.stack import platform_tag
 from compat.targets import kernels_for, sm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from compat.fixes.subject import Subject
 
 
 def code_for_gpu(subject: Subject) -> Fix | None:

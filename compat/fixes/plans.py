@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
 from compat import versions
-from compat.changes import Uninstall
+from compat.changes import Change, Install, Uninstall
 from compat.commands import installs
 from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
@@ -24,7 +24,6 @@ from compat.rules.stack import FRAMEWORKS, PLUGIN, installed, named, plain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.changes import Change, Install
     from compat.fixes.subject import Subject
     from compat.matrix import Matrix
     from compat.plan import Plan, PlannedBuild

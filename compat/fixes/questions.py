@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Ask
+from compat.findings import Ask, Finding, Report
 from compat.rules.engine import facts_of
 from compat.rules.registry import RULES
 from compat.rules.stack import canonical, vendors_of
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
-    from compat.findings import Finding, Report
     from compat.rules.case import Case
 
 _MOST: Final = 3  # questions that a person answers

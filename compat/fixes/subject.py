@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.lazy import dataclass
 from compat.names import normalise
-from compat.rules.stack import FRAMEWORKS, canonical, installed, named, packages_of, plain
+from compat.rules.stack import FRAMEWORKS, Installed, canonical, installed, named, packages_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.matrix import Matrix
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import compat.joints.libraries as joint
 from compat import versions
 from compat.changes import Install, Package, Toolkit
 from compat.findings import Fix
-from compat.fixes.subject import series
+from compat.fixes.subject import Subject, series
 from compat.joints.python import is_for
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import is_version
@@ -20,7 +20,6 @@ from compat.targets import kernels_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
 
 

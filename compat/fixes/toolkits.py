@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from compat import versions
 from compat.changes import Command, Install, Package, System, Toolkit, Variable
 from compat.findings import Fix
-from compat.fixes.subject import series
+from compat.fixes.subject import Subject, series
 from compat.rules.knowledge import is_version, knows
 from compat.rules.remedies import of_system
 from compat.targets import sm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from compat.fixes.subject import Subject
 
 
 def newer(subject: Subject) -> Fix | None:

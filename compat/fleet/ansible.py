@@ -7,16 +7,12 @@ local fact called ``envcheck`` that holds a host document does.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import compat.fleet.own as own
-from compat.fleet.records import Node
+from compat.fleet.records import Node, Record
 from compat.reading.systems import architecture, spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.fleet.records import Record
 
 
 def setup(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]:

@@ -7,20 +7,16 @@ in GKE Standard node pools"; Karpenter, "Well-known labels"; Kubernetes, NodeSys
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat import facts
-from compat.fleet.records import Node, each
+from compat.fleet.records import Node, Record, each
 from compat.reading import devices, values
 from compat.reading.programs.kubernetes import stated
 from compat.survey import Broken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.fleet.records import Record
 
 # Label of a product's name -> label of how many there are, or the resource of that many.
 _PRODUCTS: Final = {

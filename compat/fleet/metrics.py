@@ -7,15 +7,11 @@ Sources: Prometheus, "HTTP API" (instant queries) and "Exposition formats"; NVID
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from compat.fleet.records import Node, Seen
+from compat.fleet.records import Node, Record, Seen
 from compat.reading import devices
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.fleet.records import Record
 
 _SAMPLE: Final = re.compile(r"([A-Za-z_:]\w{0,200})\{([^\n]{0,4000})\}\s+(\S{1,40})")
 _LABEL: Final = re.compile(r'(\w{1,100})="((?:[^"\\]|\\.){0,1000})"')

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from compat.fleet.records import Node, Seen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.fleet.records import Record
+from compat.fleet.records import Node, Record, Seen
 
 
 def report(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]:

@@ -8,16 +8,12 @@ NVML named it: it is taken for a product only where the matrix knows that name.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from compat.fleet.records import Node, each
+from compat.fleet.records import Node, Record, each
 from compat.reading import devices, values
 from compat.reading.systems import architecture
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.fleet.records import Record
 
 _GRES: Final = re.compile(r"(?:^|,)gpu:(?:([A-Za-z][\w.+-]{0,80}):)?(\d{1,4})")
 _RELEASE: Final = re.compile(r"Linux (\d+\.\d+\S{0,80})")

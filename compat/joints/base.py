@@ -7,14 +7,10 @@ version of the driver, here both come from the matrix, by product and by driver 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict
-from compat.matrix import drivers
-
-if TYPE_CHECKING:
-    from compat.matrix import Matrix
+from compat.matrix import Matrix, drivers
 
 
 def knows_cgroup(matrix: Matrix, toolkit: str, cgroup: str) -> Verdict:

@@ -14,10 +14,9 @@ from compat import versions
 from compat.joints.build import is_unseen, split_runtime
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict
 from compat.lazy import dataclass
-from compat.matrix import drivers
+from compat.matrix import Matrix, drivers
 
 if TYPE_CHECKING:
-    from compat.matrix import Matrix
     from compat.matrix.drivers import Platform
     from compat.matrix.rows import Build, Capability, CudaRelease
 

@@ -9,17 +9,13 @@ ZSTD. The ids stand in front, so only the first kilobytes of a body are ever dec
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from compat.kernels.window import CutShortError, Memory, Window
+from compat.kernels.window import CutShortError, Memory, Problems, Window
 from compat.kernels.zstd import head
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compat.kernels.window import Problems
 
 MAGIC: Final = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED: Final = b"CCOB"

@@ -7,9 +7,10 @@ complete.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import compat.kernels.amdgpu as amdgpu
 import compat.kernels.archive as archive
@@ -23,13 +24,8 @@ import compat.kernels.macho as macho
 import compat.kernels.pe as pe
 import compat.kernels.symbols as symbols
 from compat.kernels.values import Code, ordered
-from compat.kernels.window import CutShortError, Problems
+from compat.kernels.window import CutShortError, Problems, Window
 from compat.versions import release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from compat.kernels.window import Window
 
 # Where nvcc puts containers; the second is the name as PE cuts it.
 CUDA_SECTIONS: Final = (".nv_fatbin", ".nv_fatb")

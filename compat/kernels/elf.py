@@ -6,17 +6,13 @@ which of the four it reads. Nothing here knows about GPUs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field, replace
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from compat.kernels.window import CutShortError
+from compat.kernels.window import CutShortError, Window
 from compat.lazy import dataclass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compat.kernels.window import Window
 
 MAGIC: Final = b"\x7fELF"
 

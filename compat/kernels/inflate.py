@@ -9,13 +9,10 @@ pass by on the way are kept: thousands of them lie over the whole of a library, 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from compat.kernels.fatbin import Headers
-from compat.kernels.window import CutShortError
-
-if TYPE_CHECKING:
-    from compat.kernels.window import Window
+from compat.kernels.window import CutShortError, Window
 
 CHUNK: Final = 256 << 10
 _STATES: Final = 16  # chunks between two kept states: 4 MiB

@@ -10,13 +10,10 @@ contents, and that table as MessagePack, in which ``gfx_arches`` lists the targe
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from compat.kernels.window import CutShortError
+from compat.kernels.window import CutShortError, Window
 from compat.lazy import pattern
-
-if TYPE_CHECKING:
-    from compat.kernels.window import Window
 
 MAGIC: Final = b"KPAK"
 MARKER: Final = ".rocm_kpack_ref"

@@ -6,15 +6,11 @@ has been released for Intel Macs since CUDA 10.2; code for Apple's GPUs is compi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from compat.kernels.window import CutShortError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compat.kernels.window import Window
+from compat.kernels.window import CutShortError, Window
 
 MAGIC: Final = b"\xcf\xfa\xed\xfe"
 """A binary of 64 bits, little endian."""

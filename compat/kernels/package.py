@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import compat.kernels.names as names
 import compat.kernels.places as places
 from compat.errors import InputError
 from compat.kernels.kpack import PLACEHOLDER
-from compat.kernels.values import FEW
+from compat.kernels.values import FEW, Code, Inspection
 from compat.lazy import dataclass
 from compat.names import normalise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compat.kernels.values import Code, Inspection
 
 _LARGEST_RECORD: Final = 64 << 20
 

@@ -5,15 +5,11 @@ Section names are cut at eight bytes there: ``.nv_fatb``, ``.nvFatBi``, ``.hip_f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from compat.kernels.window import CutShortError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compat.kernels.window import Window
+from compat.kernels.window import CutShortError, Window
 
 MAGIC: Final = b"MZ"
 MACHINES: Final = {0x14C: "i386", 0x8664: "x86_64", 0xAA64: "aarch64"}

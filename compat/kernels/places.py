@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import compat.kernels.contents as contents
 import compat.kernels.names as names
 from compat.errors import InputError
 from compat.kernels.values import Code, Inspection
-from compat.kernels.window import CutShortError, opened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from compat.kernels.window import Window
+from compat.kernels.window import CutShortError, Window, opened
 
 _USTAR_AT: Final = 257
 # Kind of archive -> where its magic stands, and the magic.

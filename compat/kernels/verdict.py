@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-from compat.kernels.values import FEW
+from compat.kernels.values import FEW, Code, Inspection
 from compat.lazy import dataclass
-from compat.targets import kernels_for
+from compat.targets import Families, kernels_for
 from compat.versions import release
-
-if TYPE_CHECKING:
-    from compat.kernels.values import Code, Inspection
-    from compat.targets import Families
-
 
 _PIECES: Final = frozenset({"cubin", "ptx", "hsaco", "kpack", "name"})
 Kernels = Literal["native", "ptx", "none", "unknown"]

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import importlib
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from compat.kernels.window import CutShortError
-
-if TYPE_CHECKING:
-    from compat.kernels.window import Window
+from compat.kernels.window import CutShortError, Window
 
 MAGIC: Final = b"\x28\xb5\x2f\xfd"
 MISSING: Final = "compressed with ZSTD, which this Python cannot unpack: pip install backports.zstd"

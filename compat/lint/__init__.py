@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
-from compat.findings import Report, Unchecked, ranked
+from compat.findings import Finding, Place, Report, Unchecked, ranked
 from compat.lint import (
     compilers,
     conda,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from compat.facts import Host
-    from compat.findings import Finding, Place
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
     from compat.sources.values import Ask

@@ -9,8 +9,8 @@ import compat.joints.toolkit as joint
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
-from compat.sources.values import PROJECT
-from compat.targets import sm
+from compat.sources.values import PROJECT, Command
+from compat.targets import Sm, sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
-    from compat.sources.values import Command
-    from compat.targets import Sm
 
 _EXTENSION: Final = re.compile(
     r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse|cluster)|pytorch3d|"

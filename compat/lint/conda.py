@@ -14,7 +14,7 @@ from compat import versions
 from compat.joints.releases import Release, verdict
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
-from compat.sources.values import BUILT
+from compat.sources.values import BUILT, Install, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.matrix.rows import Row
-    from compat.sources.values import Install, Request
 
 # What conda calls otherwise than the package index does.
 NAMES: Final[Mapping[str, str]] = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}

@@ -10,7 +10,7 @@ import compat.lint.origins as origins
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request, seen
-from compat.lint.walk import alike, together
+from compat.lint.walk import Taken, alike, together
 from compat.sources.values import PROJECT
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding
     from compat.lint.scene import Scene
-    from compat.lint.walk import Taken
 
 
 # A wheel for a GPU, by its local version or by the folder that it lies in: ``+cuda112``, ``/cuda101/``.

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.build as builds
 import compat.joints.packages as joint
 import compat.joints.releases as releases
-from compat.findings import Evidence
+from compat.findings import Evidence, Finding, Severity
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
-from compat.lint.walk import parts_of, together
+from compat.lint.walk import Taken, parts_of, together
 from compat.sources.values import ORDERED, PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compat.findings import Finding, Severity
     from compat.joints.build import Part
     from compat.joints.packages import Dispute
     from compat.lint.scene import Scene
-    from compat.lint.walk import Taken
     from compat.versions import Environment
 
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.

@@ -15,7 +15,7 @@ from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.disputes import NAMED, alternatives, between, cited, disputes, solved_together
 from compat.lint.finding import finding, of_request
-from compat.lint.walk import LOOSE, alike, needs, none_fits, parts_of, together
+from compat.lint.walk import LOOSE, Taken, alike, needs, none_fits, parts_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from compat.joints.build import Part
     from compat.joints.packages import Dispute
     from compat.lint.scene import Scene
-    from compat.lint.walk import Taken
 
 _MOST: Final = 1000  # pairs of one environment that are weighed; a file of people has some tens
 # The torch that a wheel's local version names: ``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``.

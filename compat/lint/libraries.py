@@ -11,7 +11,7 @@ import compat.lint.bases as bases
 import compat.lint.origins as origins
 from compat.joints.verdict import FITS, Clash, Fits
 from compat.lint.finding import finding, of_base
-from compat.lint.walk import alike, needs
+from compat.lint.walk import Taken, alike, needs
 from compat.matrix.rows import Build
 from compat.sources.values import Request
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from compat.findings import Confidence, Finding, Severity
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
-    from compat.lint.walk import Taken
 
 _BROUGHT: Final = re.compile(
     r"^(?=.*cud(?:a|nn)).*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv )", re.IGNORECASE | re.MULTILINE

@@ -13,19 +13,17 @@ import compat.lint.cpu_builds as cpu_builds
 import compat.lint.nearest as nearest
 import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
-from compat.findings import Evidence, Fix, Place, Unchecked
+from compat.findings import Evidence, Finding, Fix, Place, Unchecked
 from compat.joints import platform
 from compat.joints.build import is_unseen, vendor_of
 from compat.joints.verdict import clash_of
 from compat.lint.finding import finding
-from compat.lint.scene import RUNTIMES
+from compat.lint.scene import RUNTIMES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat import facts
-    from compat.findings import Finding
-    from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix import rows
 

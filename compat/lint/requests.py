@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.origins as origins
 import compat.lint.vendors as vendors
 from compat import versions
-from compat.findings import Evidence
+from compat.findings import Evidence, Finding, Severity
 from compat.joints.build import is_unseen
 from compat.joints.python import is_for
 from compat.lint.finding import finding, of_request, seen
@@ -16,7 +16,6 @@ from compat.lint.finding import finding, of_request, seen
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix.rows import Build, Notice

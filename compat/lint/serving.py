@@ -17,7 +17,7 @@ from compat.joints.verdict import Clash
 from compat.lint.finding import page
 from compat.matrix.rows import Format
 from compat.sources.shell import line_of
-from compat.sources.values import ENTRYPOINT
+from compat.sources.values import ENTRYPOINT, Ask, Command, Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
-    from compat.sources.values import Ask, Command, Service
 
 CODE: Final = "precision-unsupported"
 # The beginning of a command -> the package whose server it starts.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 import compat.lint.walk as walk
 from compat.lint.scene import Scene, brings_pythons, vendor_runtime
-from compat.sources.values import IMAGED, ORDERED
+from compat.sources.values import IMAGED, ORDERED, Ask, Command, Install, Request, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.lint.bases import Base
     from compat.matrix import Matrix
-    from compat.sources.values import Ask, Command, Install, Request, Stage
 
 # Paths of a Python environment: one that is copied brings what was installed into it.
 _ENVIRONMENT: Final = re.compile(

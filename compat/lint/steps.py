@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 import compat.lint.images as images
 from compat import versions
-from compat.findings import Finding, Fix, Place
+from compat.findings import Finding, Fix, Place, Severity
 from compat.lint.finding import finding, page
-from compat.sources.values import BUILT, ENTRYPOINT
+from compat.sources.values import BUILT, ENTRYPOINT, Ask, Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix import Matrix
-    from compat.sources.values import Ask, Service
 
 _QUERY: Final = re.compile(r"(?:.*/)?(?:nvidia-smi|rocm-smi|rocminfo|amd-smi|deviceQuery|nvidia-debugdump)")
 _REPORTER: Final = re.compile(r"(?:.*/)?(?:ds_report|gpustat|nvtop|nvitop)")

@@ -9,7 +9,7 @@ import compat.lint.bases as bases
 from compat import versions
 from compat.lint.finding import finding, of_base
 from compat.lint.images import ARCHIVES
-from compat.lint.scene import brings_pythons
+from compat.lint.scene import Scene, brings_pythons
 from compat.sources import installers
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding
     from compat.lint.bases import Base
-    from compat.lint.scene import Scene
     from compat.matrix import Matrix
     from compat.sources.values import Command
 

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from compat.findings import Evidence
+from compat.findings import Evidence, Finding, Severity
 from compat.joints.build import carried
 from compat.lint.finding import finding
-from compat.lint.scene import RUNTIMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compat.findings import Finding, Severity
-    from compat.lint.scene import Scene
+from compat.lint.scene import RUNTIMES, Scene
 
 
 def wrong_vendor(scene: Scene) -> Iterator[Finding]:

@@ -6,13 +6,12 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.lazy import dataclass
-from compat.matrix import key_of
+from compat.matrix import Matrix, key_of
 from compat.matrix.listing import by_release, cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from compat.matrix import Matrix
     from compat.matrix.rows import Build, Row
 
 _SILENT: Final = frozenset({"origin", "package", "versions"})

@@ -10,11 +10,10 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.facts import Fact
+from compat.facts import Fact, Host
 from compat.lazy import pattern
 
 if TYPE_CHECKING:
-    from compat.facts import Host
     from compat.matrix import Matrix
 
 _L4T: Final = pattern(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.render.ink import MARKS, one_line
-from compat.render.language import ENGLISH, LANGUAGES, spoken
+from compat.render.language import ENGLISH, LANGUAGES, Catalogue, spoken
 from compat.render.text import decides, parts, unchecked_of, value_of, verdict
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.findings import Finding, Report
-    from compat.render.language import Catalogue
     from compat.tables import Table
 
 _FOLDER: Final = Path(__file__).parent / "page"

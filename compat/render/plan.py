@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
-from compat.plan import NO_CODE
+from compat.plan import NO_CODE, Answer, Conflict, GpuVerdict, Member, Plan, Remedy
 from compat.render.ink import Ink, columns, one_line, printable, table
 from compat.render.language import ENGLISH
 from compat.targets import sm
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from compat.plan import Answer, Conflict, GpuVerdict, Member, Plan, Remedy
 
 _KERNELS: Final = {
     "native": ("green", "native kernels"),

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.facts import Build, Gpu, Library, plain
+from compat.facts import Build, Gpu, Host, Library, plain
 from compat.render.ink import Ink, columns, one_line
-from compat.render.language import ENGLISH
+from compat.render.language import ENGLISH, Catalogue
 
 if TYPE_CHECKING:
-    from compat.facts import Host
     from compat.findings import Ask, Finding, Report
-    from compat.render.language import Catalogue
 
 _FRAMEWORKS: Final = (
     "torch",

@@ -17,19 +17,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat.joints import driver, kernels, libc, processor
-from compat.joints.verdict import Clash, Fits, Unknown, clash_of
+from compat.joints.verdict import Clash, Fits, Unknown, Verdict, clash_of
 from compat.matrix.drivers import forward_package
 from compat.resolve.devices import Device
-from compat.resolve.situation import FITS, both, either
+from compat.resolve.situation import FITS, Alternatives, Felt, Machine, Situation, both, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.joints.driver import Floor
-    from compat.joints.verdict import Verdict
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
-    from compat.resolve.situation import Alternatives, Felt, Machine, Situation
 
 # Levels of kernels: native code, PTX, not known, none.
 PTX, UNKNOWN, NEVER = 1, 2, 3

@@ -6,22 +6,18 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
 from compat.joints.driver import amdgpu_floor
-from compat.plan import Choice
-from compat.resolve.build_fit import FORWARD
+from compat.plan import Choice, DriverNeed, GpuVerdict
+from compat.resolve.build_fit import FORWARD, Weighed
 from compat.resolve.options import is_unread
 from compat.resolve.pairs import agreed
-from compat.resolve.preference import MEASURES
-from compat.resolve.search import forward_package, need_of, runtime_of
+from compat.resolve.preference import MEASURES, Preference
+from compat.resolve.search import Assignment, Search, forward_package, need_of, runtime_of
 from compat.resolve.situation import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from compat.plan import DriverNeed, GpuVerdict
-    from compat.resolve.build_fit import Weighed
-    from compat.resolve.preference import Preference
     from compat.resolve.request import Variable
-    from compat.resolve.search import Assignment, Search
 
 
 # Losers named per decision.

@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.errors import InputError
-from compat.facts import Fact, Unknown
+from compat.facts import Fact, Gpu, Host, Unknown
 from compat.lazy import dataclass, pattern
 from compat.matrix.drivers import FORWARD_SEGMENTS
-from compat.resolve.situation import Machine
+from compat.resolve.situation import Constraints, Machine
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.facts import Gpu, Host
     from compat.matrix.rows import Product
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.situation import Constraints
 
 
 # Vendors for whose devices some framework publishes builds; a server's display chip is not among them.

@@ -30,7 +30,7 @@ from compat.joints.python import packaged
 from compat.joints.verdict import Clash, Fits
 from compat.lazy import dataclass
 from compat.plan import BaseImage
-from compat.resolve.situation import FITS, both, either
+from compat.resolve.situation import FITS, Alternatives, Situation, both, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Image, Interpreter, System
     from compat.resolve.build_fit import Scale
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.situation import Alternatives, Situation
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,12 @@ from compat import versions
 from compat.joints.build import Part, split_runtime
 from compat.joints.platform import is_at
 from compat.lazy import dataclass
-from compat.versions import Environment, holds
+from compat.versions import Environment, Line, holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from compat.matrix.rows import Build
-    from compat.versions import Line
 
 
 S = TypeVar("S")

@@ -18,7 +18,7 @@ from compat.installation import by_installation
 from compat.joints import packages
 from compat.joints.packages import Objection
 from compat.joints.python import in_order
-from compat.resolve.options import ANY_PYTHON
+from compat.resolve.options import ANY_PYTHON, Option
 from compat.versions import both, is_void
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from compat.resolve.build_fit import Weighed
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.options import Option
 
 
 # Pairs remembered per place; beyond that the memory is emptied, so that a long-lived process does not grow.

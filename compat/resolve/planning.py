@@ -17,19 +17,17 @@ from compat.joints.driver import floor as cuda_floor
 from compat.joints.verdict import Fits
 from compat.matrix.drivers import branch_number
 from compat.plan import NO_CODE, BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
-from compat.resolve.build_fit import FORWARD, PTX, UNKNOWN, level_of
+from compat.resolve.build_fit import FORWARD, PTX, UNKNOWN, Weighed, level_of
 from compat.resolve.conditions import conditions, is_bare, preload
 from compat.resolve.options import is_unread
 from compat.resolve.pairs import asked, constraints
-from compat.resolve.search import forward_package, runtime_of
+from compat.resolve.search import Assignment, Search, forward_package, runtime_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from compat.resolve.build_fit import Weighed
     from compat.resolve.devices import Device
     from compat.resolve.request import Variable
-    from compat.resolve.search import Assignment, Search
 
 
 Kernels = Literal["native", "ptx", "none", "unknown"]

@@ -33,15 +33,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.errors import InputError
 from compat.lazy import dataclass
-from compat.resolve.build_fit import FORWARD, UNKNOWN
-from compat.resolve.options import HOWS
+from compat.resolve.build_fit import FORWARD, UNKNOWN, Scale, Weighed
+from compat.resolve.options import HOWS, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.resolve.build_fit import Scale, Weighed
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.options import Option
 
 Key = tuple[int, ...]
 

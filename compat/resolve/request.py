@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.names import is_slip, normalise
-from compat.versions import is_void, meets, newest_first, read_requirement, release, same_release
+from compat.versions import Line, is_void, meets, newest_first, read_requirement, release, same_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
     from compat.resolve.situation import Situation
-    from compat.versions import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,19 +22,17 @@ from compat.joints.libraries import cudnn_built
 from compat.lazy import dataclass
 from compat.resolve.build_fit import FORWARD, Scale, Weighed
 from compat.resolve.images import Footing, Images, Need
-from compat.resolve.options import ANY_PYTHON
+from compat.resolve.options import ANY_PYTHON, Option
 from compat.resolve.pairs import Pairs, agreed
 from compat.resolve.preference import Key, Preference
 from compat.resolve.request import Variable, variables
-from compat.resolve.situation import FITS
+from compat.resolve.situation import FITS, Situation
 from compat.versions import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.options import Option
-    from compat.resolve.situation import Situation
 
 
 # A floor below every glibc that is met: it only keeps out systems that have none.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.rules.engine import case_of, weighed
+from compat.rules.engine import Given, case_of, weighed
 from compat.rules.pages import Page, page_of
 from compat.rules.registry import RULES
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Report
     from compat.matrix import Matrix
-    from compat.rules.engine import Given
 
 __all__ = ["RULES", "Page", "judge", "page"]
 

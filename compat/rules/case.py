@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import compat.rules.stack as stack
 import compat.rules.together as together
-from compat.facts import CATALOGUE
+from compat.facts import CATALOGUE, Host
 from compat.findings import Evidence
 from compat.lazy import dataclass
-from compat.rules.rule import Fits
+from compat.rules.rule import Fits, Outcome, Rule
 from compat.rules.wanted import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
-    from compat.rules.rule import Outcome, Rule
 
 _Made = TypeVar("_Made")
 

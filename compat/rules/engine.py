@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
-from compat.facts import CATALOGUE, Unknown
+from compat.facts import CATALOGUE, Host, Unknown
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
 from compat.reading.messages import recognise
 from compat.reading.preparation import prepared
@@ -24,7 +24,6 @@ from compat.sentences import Sentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from compat.facts import Host
     from compat.matrix import Matrix
 
 

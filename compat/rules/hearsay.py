@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import RANK, SURENESS, Evidence, Finding
-from compat.rules.case import evidence, statements
+from compat.findings import RANK, SURENESS, Confidence, Evidence, Finding
+from compat.rules.case import Asked, Case, evidence, statements
 from compat.rules.pages import page_of
 from compat.rules.remedies import spelled
 from compat.rules.rule import Found
@@ -18,9 +18,7 @@ from compat.rules.rule import Found
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from compat.findings import Confidence
     from compat.reading.messages import Heard
-    from compat.rules.case import Asked, Case
 
 _VAGUE: Final = 5  # candidates from which on a message tells nothing beside a sharper one
 _BELOW: Final = frozenset({"kernel-module", "driver", "health", "vgpu", "mig", "fabric"})  # what CUDA's start rests on

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.joints import driver, toolkit
 from compat.joints.verdict import Clash, Fits, Verdict
-from compat.matrix.drivers import FORWARD_SEGMENTS, driver_cuda
+from compat.matrix.drivers import FORWARD_SEGMENTS, Platform, driver_cuda
 from compat.matrix.products import find_gpu
 from compat.matrix.rows import Jetpack
 from compat.targets import sm
@@ -15,7 +15,6 @@ from compat.targets import sm
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix, rows
-    from compat.matrix.drivers import Platform
     from compat.rules.stack import Installed
 
 

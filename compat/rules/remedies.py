@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command, Container, System
+from compat.changes import Change, Command, Container, System
 from compat.findings import Fix
 from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from compat.changes import Change
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.matrix.rows import Command as Row

@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from compat.findings import Fix
+from compat.findings import Confidence, Evidence, Fix, Severity
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from compat.changes import Change
     from compat.facts import Host
-    from compat.findings import Confidence, Evidence, Severity
     from compat.matrix import Matrix
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.facts import Build
+from compat.facts import Build, Host
 from compat.joints.build import is_unseen
 from compat.joints.platform import is_at
 from compat.lazy import dataclass, pattern
@@ -18,7 +18,6 @@ from compat.reading.message_facts import cudnn_version, runtime_of
 from compat.versions import Environment, place_of, same_release
 
 if TYPE_CHECKING:
-    from compat.facts import Host
     from compat.findings import Confidence
     from compat.matrix import Matrix, rows
 

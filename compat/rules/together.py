@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from compat.joints import releases as joint
-from compat.joints.build import lines_of, release
+from compat.joints.build import Part, lines_of, release
 from compat.joints.releases import Release
-from compat.joints.verdict import Clash, Unknown, clash_of
+from compat.joints.verdict import Clash, Unknown, Verdict, clash_of
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.rules.knowledge import cite
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.findings import Confidence
-    from compat.joints.build import Part
-    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
 
 

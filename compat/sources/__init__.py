@@ -6,18 +6,13 @@ Knows no matrix and gives no verdict; :mod:`compat.lint` judges.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from compat.errors import InputError, UnknownKindError
 from compat.sources import requirements
-from compat.sources.values import Ask, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from compat.sources.values import Kind
+from compat.sources.values import Ask, Kind, Stage
 
 _DEVCONTAINER = re.compile(r'"(?:runArgs|hostRequirements|postCreateCommand|dockerComposeFile|containerEnv)"')
 _IGNORE = re.compile(r"#\s*envcheck:\s*ignore(?:\[([\w\s,-]*)\])?\s*$")

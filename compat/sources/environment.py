@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from compat.sources import installers, requirements
-from compat.sources.documents import read_yaml
+from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Install, Stage
-
-if TYPE_CHECKING:
-    from compat.sources.documents import Located
 
 
 def read(text: str, file: str) -> Ask:

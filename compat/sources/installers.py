@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.names import normalise
 from compat.sources import requirements, settings
-from compat.sources.values import PIPFILE, PROJECT, PROJECT_FILE, Install, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from compat.sources.values import Action, Command
+from compat.sources.values import PIPFILE, PROJECT, PROJECT_FILE, Action, Command, Install, Request
 
 _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
 _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from compat import targets, versions
 from compat.lazy import pattern
-from compat.matrix.laws.view import Breach, Placed
+from compat.matrix.laws.view import Breach, Placed, View
 from compat.names import normalise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from compat.matrix.laws.view import View
 
 _PIN: Final = pattern(
     r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\[[^\]]{0,80}\])?\s{0,2}==\s{0,2}([0-9][0-9A-Za-z.!+]{0,40})"

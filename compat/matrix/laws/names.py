@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
 from compat.matrix import key_of
-from compat.matrix.laws.view import Breach, Placed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from compat.matrix.laws.view import View
+from compat.matrix.laws.view import Breach, Placed, View
 
 
 def one_row_per_key(view: View) -> Iterator[Breach]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from compat import targets, versions
-from compat.matrix.laws.view import Breach, Placed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from compat.matrix.laws.view import View
+from compat.matrix.laws.view import Breach, Placed, View
 
 
 def driver_floors_rise(view: View) -> Iterator[Breach]:

@@ -19,20 +19,16 @@ Examples that the template gives are taken out before a value is read, and a cou
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat import versions
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import hint, label_of
+from compat.reading.page import Pair, View, hint, label_of
 from compat.reading.program import Program
 from compat.reading.systems import architecture, platform, spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.reading.page import Pair, View
 
 _COUNT = re.compile(
     r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z]|\d{4})|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE

@@ -16,20 +16,16 @@ The driver is the field "Driver Version", since release 610 "KMD Version": on WS
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import ends
+from compat.reading.page import Page, Pair, View, ends
 from compat.reading.program import Program, said
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.reading.page import Page, Pair, View
 
 _DRIVER: Final = said("driver", r"(?:Driver|KMD) Version\s*:\s*(\d{3}(?:\.\d+)+)")
 _CUDA = re.compile(r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)")

@@ -18,17 +18,13 @@ conda build string. ``conda info`` adds the virtual packages ``__cuda`` (what th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import compat.reading.values as values
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import ends
+from compat.reading.page import Page, Pair, View, ends
 from compat.reading.program import Program, said
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.reading.page import Page, Pair, View
 
 _FROZEN = re.compile(r"^\s*(?:[+*-]\s+)?([A-Za-z][\w.\-]{0,80})==(\d[\w.+!-]*)\s*(?:;.*|#.*)?$")
 _DIRECT = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) @ \S*?/\1-(\d[\w.+%]*?)-(?:cp|py)\d", re.IGNORECASE)

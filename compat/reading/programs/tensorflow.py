@@ -21,20 +21,16 @@ and the log names devices, and the driver where something is wrong with it::
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import hint
+from compat.reading.page import Pair, View, hint
 from compat.reading.program import Program, said
 from compat.reading.systems import spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from compat.reading.page import Pair, View
 
 _MARKS: Final = (
     "tf.version.version", "tf.version", "tf.version.git_version", "tf.git_version", "tf.compiler_version",

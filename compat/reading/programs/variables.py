@@ -12,16 +12,12 @@ A variable without a value is not set, and no fact.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import ends
+from compat.reading.page import Page, Pair, View, ends
 from compat.reading.program import Program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.reading.page import Page, Pair, View
 
 # Beginnings of the variables' names.
 STEERING: Final = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
-from compat.findings import Evidence
+from compat.findings import Confidence, Evidence
 from compat.joints import kernels
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from compat.facts import Gpu
-    from compat.findings import Confidence
     from compat.matrix import Matrix, rows
     from compat.reading.messages import Hearing
     from compat.rules.case import Case

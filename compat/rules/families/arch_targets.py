@@ -7,27 +7,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Example, Install, Package, Variable
-from compat.facts import Build
+from compat.facts import Build, Gpu, Host
 from compat.findings import Fix
 from compat.joints import driver, kernels
 from compat.joints.build import vendor_of
-from compat.joints.verdict import FITS, Unknown, any_of, clash_of, sure
+from compat.joints.verdict import FITS, Unknown, Verdict, any_of, clash_of, sure
 from compat.lazy import pattern
 from compat.rules.families.arch_age import may_be_another, nvidia_cards, served, span, uncovered_by
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
 from compat.rules.rule import Found, NvidiaRule, Outcome, Rule, Unsure, told
-from compat.rules.stack import canonical
+from compat.rules.stack import Installed, canonical
 from compat.targets import kernels_for, sm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu, Host
-    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
     from compat.rules.together import Here
 
 

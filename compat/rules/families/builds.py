@@ -10,20 +10,18 @@ import compat.joints.kernels as joint
 from compat.changes import Command, Uninstall, install
 from compat.findings import Fix
 from compat.joints.platform import is_at
-from compat.joints.verdict import FITS, any_of
+from compat.joints.verdict import FITS, Verdict, any_of
 from compat.rules.knowledge import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, assumed, told
-from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, is_whole
+from compat.rules.stack import FRAMEWORKS, Installed, canonical, is_unnamed, is_whole
 from compat.rules.together import clashing
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.joints.build import Part
-    from compat.joints.verdict import Verdict
     from compat.reading.messages import Heard, Hearing
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
 
 # Programs with GPU builds of their own, which say nothing about another one's build.
 _OTHERS: Final = (

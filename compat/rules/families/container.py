@@ -9,7 +9,7 @@ import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
 from compat.changes import Command, Container, Service, System
 from compat.errors import InputError
-from compat.findings import Fix
+from compat.findings import Fix, Severity
 from compat.joints.base import starts
 from compat.joints.driver import board_image
 from compat.joints.verdict import Clash
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Host
-    from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.matrix.rows import Image
     from compat.reading.messages import Hearing

@@ -9,14 +9,13 @@ from compat.changes import Variable
 from compat.findings import Fix
 from compat.lazy import pattern
 from compat.rules.rule import Fits, Found, Outcome, Rule
-from compat.rules.stack import named
+from compat.rules.stack import Installed, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
-    from compat.rules.stack import Installed
 
 
 class CudaEnvHarmful(Rule):

@@ -14,7 +14,7 @@ from compat.reading.message_facts import cudnn_version
 from compat.rules.families.rocm import amd_cards
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
-from compat.rules.stack import found_cudnn, installed, packages_of
+from compat.rules.stack import Installed, found_cudnn, installed, packages_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from compat.facts import Host, Library
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
-    from compat.rules.stack import Installed
 
 # What the driver brings itself, and TensorRT, which is optional and which TensorFlow names on every start.
 _NOT_NEEDED: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix", "libnvinfer")

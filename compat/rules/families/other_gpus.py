@@ -9,13 +9,12 @@ from compat.joints.verdict import Clash
 from compat.reading.jetson_release import image_l4t
 from compat.rules.knowledge import cite, is_older, of_board
 from compat.rules.rule import Fits, Found, Outcome, Rule
-from compat.rules.stack import named
+from compat.rules.stack import Installed, named
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
 
 
 class IntelNoComputeRuntime(Rule):

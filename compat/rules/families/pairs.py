@@ -12,7 +12,7 @@ from compat.joints.verdict import FITS, Clash
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
-from compat.rules.stack import named
+from compat.rules.stack import Installed, named
 from compat.sentences import Sentence
 from compat.versions import release
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
     from compat.rules.together import Pair
 
 

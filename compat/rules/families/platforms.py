@@ -17,7 +17,7 @@ from compat.lazy import pattern
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, told
 from compat.rules.stack import named
-from compat.rules.together import clashing
+from compat.rules.together import Here, clashing
 from compat.rules.wanted import candidates, left_behind
 from compat.sentences import Sentence
 from compat.versions import place_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-    from compat.rules.together import Here
 
 
 # Processors that GPU packages are seldom published for.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat.changes import Container, Variable
-from compat.findings import Fix
-from compat.joints.verdict import FITS, Clash
+from compat.findings import Fix, Severity
+from compat.joints.verdict import FITS, Clash, Verdict
 from compat.joints.verdict import Fits as JointFits
 from compat.rules.knowledge import cite, cuda_of_driver, is_older, is_version, of_board
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Host, Library
-    from compat.findings import Severity
     from compat.joints.build import Part
-    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case

@@ -9,12 +9,12 @@ import compat.joints.toolkit as joint
 import compat.reading.commands as commanded
 from compat import versions
 from compat.changes import Example, System, Variable, install
-from compat.findings import Fix
+from compat.findings import Fix, Severity
 from compat.joints.verdict import FITS, Clash
 from compat.rules.families.arch_age import dropped
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
-from compat.rules.stack import named
+from compat.rules.stack import Installed, named
 from compat.sentences import Sentence
 from compat.targets import sm
 
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Host
-    from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
 
 
 class ToolkitMissing(Rule):
