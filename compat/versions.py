@@ -206,6 +206,18 @@ def admits(spec: str, version: str) -> bool | None:
     return None if not met and plain.is_prerelease and "+" in version else met
 
 
+def wheel_pythons(file: str) -> list[str]:
+    """The Pythons that a wheel is for alone, by its file's name, ``3.10``; none for one of many, or any other file."""
+    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+    try:
+        tags = parse_wheel_filename(file)[3]
+    except InvalidWheelFilename:
+        return []
+    made = [tag.interpreter[2:] for tag in tags if tag.interpreter.startswith("cp") and tag.abi.startswith("cp")]
+    return sorted({f"{each[0]}.{each[1:]}" for each in made})
+
+
 def newest_first(texts: Iterable[str]) -> list[str]:
     """Versions of a package, each of which PEP 440 knows, in order."""
     found = set(texts)

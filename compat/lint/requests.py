@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 import compat.lint.origins as origins
 import compat.lint.vendors as vendors
@@ -27,12 +28,11 @@ _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 def unmet(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
     for item in scene.own:
-        tag = re.search(r"-cp([23])(\d{1,2})-cp\d+\w*-[^-/]+\.whl", item.request.url)
-        pythons = {item.python} if item.python else scene.pythons
-        old = tag is not None and tag[1] == "2" and bool(item.python)  # a system may have a second pip, of Python 2
-        if tag and pythons and not old and f"{tag[1]}.{tag[2]}" not in pythons:
-            wheel, here = item.request.url.rpartition("/")[2], " or ".join(sorted(pythons))
-            detail = f"{wheel} is for Python {tag[1]}.{tag[2]}, and here is {here}."
+        wheel = unquote(item.request.url.partition("#")[0].rpartition("/")[2])
+        made, pythons = versions.wheel_pythons(wheel), {item.python} if item.python else scene.pythons
+        old = made == ["2.7"] and item.python  # a system may have a second pip, of Python 2
+        if made and pythons and not old and not pythons & {*made}:
+            detail = f"{wheel} is for Python {' or '.join(made)}, and here is {' or '.join(sorted(pythons))}."
             yield of_request("python-unsupported", item, scene, detail)
         elif not item.python and pythons and _out_of_reach(item, pythons, scene):
             yield _no_python(item, scene)
