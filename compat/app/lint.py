@@ -18,20 +18,18 @@ from compat.app.folders import expanded
 from compat.app.plans import Target, machines_of
 from compat.app.repair import LIMIT, repaired
 from compat.errors import InputError, UnknownKindError
-from compat.findings import Report, Unchecked, ranked
+from compat.findings import Finding, Report, Unchecked, ranked
 from compat.lazy import dataclass
 from compat.sources import environment, requirements
 from compat.sources.files import edited
 from compat.sources.installers import ADDING
-from compat.sources.values import PROJECT, PROJECT_FILE, Install
+from compat.sources.values import PROJECT, PROJECT_FILE, Ask, Install
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from compat.facts import Host
-    from compat.findings import Finding
     from compat.matrix import Matrix
-    from compat.sources.values import Ask
 
 _FILES: Final = 100  # requirement files that are followed from one step
 ANY: Final = Target()

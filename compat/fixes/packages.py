@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
-from compat.changes import Command, Install, Package, Python, Uninstall, Variable
+from compat.changes import Change, Command, Install, Package, Python, Uninstall, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import (
@@ -22,7 +22,7 @@ from compat.fixes.extensions import (
     without_cuda,
 )
 from compat.fixes.pythons import metal, python
-from compat.fixes.subject import last_cuda
+from compat.fixes.subject import Subject, last_cuda
 from compat.lazy import pattern
 from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
@@ -32,8 +32,6 @@ from compat.targets import kernels_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from compat.changes import Change
-    from compat.fixes.subject import Subject
     from compat.plan import Plan
 
 # Distributions of onnxruntime's one module (its docs, Install ONNX Runtime).

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lint.finding import of_request
-from compat.lint.walk import LOOSE, alike, parts_of
+from compat.lint.walk import LOOSE, Taken, alike, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Severity
     from compat.joints.build import Part
     from compat.lint.scene import Scene
-    from compat.lint.walk import Taken
     from compat.matrix.rows import Major
 
 _BOUND: Final = re.compile(r"[<~]|==")

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.plan import Ask
-from compat.resolve.devices import typed_name, vendor_of
+from compat.plan import Ask, Plan
+from compat.resolve.devices import Device, typed_name, vendor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from compat.plan import Plan
-    from compat.resolve.devices import Device
     from compat.resolve.request import Wish
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft

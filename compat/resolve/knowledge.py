@@ -18,17 +18,15 @@ from compat.joints.build import fixes_minor, series
 from compat.joints.build import traits as traits_of
 from compat.joints.kernels import is_spared, made_for
 from compat.joints.platform import is_at
-from compat.matrix.rows import Build
+from compat.matrix.rows import Build, Image, Product, System
 from compat.resolve.options import ANY_PYTHON, Option, Pythons, answered, is_for, spelling
-from compat.versions import newest_first
+from compat.versions import Line, newest_first
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
-    from compat.matrix.rows import Image, Product, System
     from compat.resolve.images import Need, Stand
     from compat.resolve.request import Wish
     from compat.resolve.situation import Felt
-    from compat.versions import Line
 
 # Targets whose verdicts are kept; a question and its remedies ask about a handful.
 _TARGETS: Final = 256

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.joints.build import split_runtime
-from compat.plan import Remedy
+from compat.plan import Plan, Remedy
 from compat.resolve.asks import for_cpu, for_gpus, mended, without
 from compat.resolve.knowledge import knowledge
 from compat.resolve.planning import plan_of
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.plan import Plan
     from compat.resolve.situation import Situation, Soft
 
 # Remedies offered; more would hide the near ones.

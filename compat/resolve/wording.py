@@ -16,24 +16,22 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.joints.build import is_tagged, is_unseen
-from compat.joints.packages import apart, is_proven
+from compat.joints.packages import Objection, apart, is_proven
 from compat.joints.packages import told as sentence
 from compat.joints.platform import is_at
 from compat.joints.verdict import is_inferred
 from compat.plan import Conflict, Member, code
 from compat.resolve.corrections import conflicts
 from compat.resolve.reasons import fact_reasons
-from compat.resolve.situation import FITS
+from compat.resolve.situation import FITS, Soft
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from compat.joints.packages import Objection
     from compat.resolve.build_fit import Weighed
     from compat.resolve.options import Option
     from compat.resolve.request import Variable
     from compat.resolve.search import Search
-    from compat.resolve.situation import Soft
 
 _KINDS: Final = {"wish": 0, "option": 1, "host": 2}
 # Pairs of builds whose dispute is looked into; the newest come first.
