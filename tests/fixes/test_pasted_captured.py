@@ -104,6 +104,13 @@ CAPTURED = {
         "ImportError: libmkl_sycl.so.3: cannot open shared object file: No such file or directory",
         ("library-missing", "setvars.sh", "system package"),
     ),
+    "a list of TensorFlow's without a GPU, where cuDNN was Windows'": (
+        (
+            'name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: 268435456\n]\n[name: "/device:CPU:0"\ndevice_type: "CPU"\n'
+            "memory_limit: 268435456\nlocality {\n}\n]\ntensorflow==2.12.0\ncudnn-windows-x86_64-8.8.1.3_cuda12-archive.zip"
+        ),
+        ("cpu-only-build", "tensorflow==2.10", "and-cuda"),
+    ),
     "a log of Compose is a container's": (
         "app-1  | Traceback (most recent call last):\napp-1  | RuntimeError: Found no NVIDIA driver on your system. Please check",
         ("container-no-gpu", "--gpus all", "dkms"),
