@@ -355,7 +355,7 @@ def _admitted(spec: str, builds: Sequence[Build], *, pre: bool) -> list[Build]:
     wanted, pinned = versions.specifier(spec), spec.startswith("==")
     if wanted is None:
         return []
-    stem = re.sub(r"(?:\.0)+$", "", spec[2:]) if re.fullmatch(r"==[1-9]\d*(?:\.(?:0|[1-9]\d*))+", spec) else ""
+    stem = re.sub(r"(?:\.0)+$", "", spec[2:]) if re.fullmatch(r"==(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))+", spec) else ""
     numbers = {build.full_version for build in builds if pinned or not build.yanked}
     numbers = {
         each for each in numbers if each.startswith(stem)
