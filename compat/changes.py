@@ -102,10 +102,11 @@ class Toolkit:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Set an environment variable; ``None`` unsets it."""
+    """Set an environment variable; ``None`` unsets it. ``of``: the framework that alone reads it."""
 
     name: str
     value: str | None = None
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

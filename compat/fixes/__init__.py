@@ -85,9 +85,13 @@ def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
 
 def _drafted(finding: Finding, case: Case) -> Fix:
     """The fix by the facts, or the rule's own where they do not tell; its changes as commands of the place."""
-    prescribe = _FIXES.get(finding.code)
-    fix = prescribe(Subject(finding, case)) if prescribe else None
-    return _general(finding.fix, case) if fix is None else _written(fix, case)
+    prescribe, subject = _FIXES.get(finding.code), Subject(finding, case)
+    if (fix := prescribe(subject) if prescribe else None) is not None:
+        return _written(fix, case)
+    name = subject.framework_name()
+    others = {one.of for one in finding.fix.changes if isinstance(one, Variable)} - {"", name} if name else ()
+    changes = tuple(one for one in finding.fix.changes if not (isinstance(one, Variable) and one.of in others))
+    return _general(replace(finding.fix, changes=changes), case)
 
 
 def _general(fix: Fix, case: Case) -> Fix:

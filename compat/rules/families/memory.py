@@ -107,8 +107,8 @@ class OutOfMemory(Rule):
     area = "memory"
     changes = (
         Command("nvidia-smi"),
-        Variable("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),
-        Variable("XLA_PYTHON_CLIENT_PREALLOCATE", "false"),
+        Variable("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", of="torch"),
+        Variable("XLA_PYTHON_CLIENT_PREALLOCATE", "false", of="jax"),
     )
     _FULL: Final = 0.95  # of the memory in use: what is left holds no context of a framework
 
