@@ -32,11 +32,16 @@ def atlas(matrix: Matrix) -> Atlas:
     judge = _Judge(matrix)
     releases = tuple(release for package in frameworks for release in _releases(matrix, package.name, judge))
     return Atlas(
-        titles={package.name: package.title for package in frameworks}, releases=releases, devices=judge.devices,
-        drivers=judge.drivers, cells=tuple(judge.cells), rows=tuple(judge.rows), kinds=tuple(judge.kinds),
+        titles={package.name: package.title for package in frameworks},
+        releases=releases,
+        devices=judge.devices,
+        drivers=judge.drivers,
+        cells=tuple(judge.cells),
+        rows=tuple(judge.rows),
+        kinds=tuple(judge.kinds),
         citations=matrix.citations,
         made=f"envcheck {__version__}, matrix {matrix.digest.removeprefix('sha256:')[:12]}",
-    )  # fmt: skip
+    )
 
 
 def write(folder: str, matrix: Matrix) -> int:
@@ -65,11 +70,18 @@ def _build(matrix: Matrix, row: Row, judge: _Judge) -> Build:
     floor = drivers.floor(matrix, number) if kind == "cuda" else None
     option = {"cuda": f" --cuda {number}", "rocm": f" --rocm {number}", "cpu": " --cpu"}.get(kind, "")
     return Build(
-        name=f"{row.package} {row.full_version}", runtime=row.runtime, vendor=vendor_of(row.runtime),
-        words=f"{row.package}=={row.full_version}{option}", python=row.python, platforms=row.platforms,
-        kernels=row.kernels, driver=row.driver or (floor.family or floor.exact if floor else ""), how=row.how,
-        sources=row.source, kind=judge.kind(row),
-    )  # fmt: skip
+        name=f"{row.package} {row.full_version}",
+        runtime=row.runtime,
+        vendor=vendor_of(row.runtime),
+        words=f"{row.package}=={row.full_version}{option}",
+        python=row.python,
+        platforms=row.platforms,
+        kernels=row.kernels,
+        driver=row.driver or (floor.family or floor.exact if floor else ""),
+        how=row.how,
+        sources=row.source,
+        kind=judge.kind(row),
+    )
 
 
 class _Judge:

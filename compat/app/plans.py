@@ -116,9 +116,16 @@ def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
     from compat.resolve.target import driver_settled, from_options
 
     options = from_options(
-        matrix, gpus=target.gpus, driver=target.driver or None, cuda=target.cuda or None, rocm=target.rocm or None,
-        cpu=target.cpu, python=target.python or None, os=target.os or None, arch=target.arch or None,
-    )  # fmt: skip
+        matrix,
+        gpus=target.gpus,
+        driver=target.driver or None,
+        cuda=target.cuda or None,
+        rocm=target.rocm or None,
+        cpu=target.cpu,
+        python=target.python or None,
+        os=target.os or None,
+        arch=target.arch or None,
+    )
     if target.hosts:
         return tuple(driver_settled(options.over(hosts.called(name, matrix)), matrix) for name in target.hosts)
     return (options if target.described or target.anywhere else options.over(hosts.this_machine(matrix)),)

@@ -95,8 +95,13 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
         if ("annotations" in limits or limits.get("device_requests")) and podman.is_podman(client):
             return podman.created(client, image, command, _ENVIRONMENT, **limits)
         return client.containers.create(
-            image.id, command[1:], entrypoint=[command[0]], environment=_ENVIRONMENT, log_config=_LOG, **limits,
-        )  # fmt: skip
+            image.id,
+            command[1:],
+            entrypoint=[command[0]],
+            environment=_ENVIRONMENT,
+            log_config=_LOG,
+            **limits,
+        )
     except APIError as error:
         raise CannotCheckError(f"the engine refused the container: {_words(error)}") from None
     except OSError as error:  # the SDK passes its transport's errors on, which are all OSErrors

@@ -110,10 +110,13 @@ def _probe(event: Mapping[str, Any]) -> Probe:
     """A result with every text cut to a length that a report can bear: the image decides what is printed."""
     seconds = event.get("seconds")
     return Probe(
-        name=str(event.get("name", ""))[:200], status=cast("Status", event["status"]),
-        why=str(event.get("why", ""))[:2000], figures=table(event.get("figures")),
-        code=str(event.get("code", ""))[:80], seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
-    )  # fmt: skip
+        name=str(event.get("name", ""))[:200],
+        status=cast("Status", event["status"]),
+        why=str(event.get("why", ""))[:2000],
+        figures=table(event.get("figures")),
+        code=str(event.get("code", ""))[:80],
+        seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
+    )
 
 
 def findings(probes: Iterable[Probe], where: str) -> tuple[Finding, ...]:
@@ -133,8 +136,11 @@ def _finding(code: str, items: list[Probe], where: str) -> Finding:
     told = page_of(rule)
     changes = rule.changes if rule.area == "probes" else ()
     return Finding(
-        code=told.code, severity=told.severity if code in _MILD else "error", title=told.title,
+        code=told.code,
+        severity=told.severity if code in _MILD else "error",
+        title=told.title,
         detail=f"{items[0].name}: {items[0].why}" if items[0].why else items[0].name,
         evidence=tuple(Evidence(f"probe {item.name}", item.why or item.status, where) for item in items),
-        fix=Fix(told.fix, typed(changes, Place()), changes), sources=told.sources,
-    )  # fmt: skip
+        fix=Fix(told.fix, typed(changes, Place()), changes),
+        sources=told.sources,
+    )

@@ -127,9 +127,14 @@ def _told(found: "Report", speech: Speech, detail: Detail, *, everything: bool) 
 
         found = placed(found)
     text = render.report(
-        found, facts.Host(), speech.format, colored=speech.colored, title="envcheck lint", verbose=detail.verbose,
+        found,
+        facts.Host(),
+        speech.format,
+        colored=speech.colored,
+        title="envcheck lint",
+        verbose=detail.verbose,
         quiet=speech.quiet,
-    )  # fmt: skip
+    )
     words = spoken()
     more = words.said("{count} not shown: --verbose tells them too.", count=words.counted(hints, "hint"))
     return f"{text}\n{more}" if hints and not speech.quiet else text

@@ -46,10 +46,17 @@ def command(
     if not image:
         raise InputError("no image was named", expected="envcheck verify IMAGE, or --clean")
     done = build.verify(
-        image, level=probing.level, gpus=gpus, memory=memory * 1024 * 1024, expect=probing.runtime(),
-        frameworks=probing.modules(), plan=stored([plan])[0].plan if plan else None,
-        platform=demanded(platform) if platform else "", timeout=probing.timeout, seconds=probing.seconds,
-    )  # fmt: skip
+        image,
+        level=probing.level,
+        gpus=gpus,
+        memory=memory * 1024 * 1024,
+        expect=probing.runtime(),
+        frameworks=probing.modules(),
+        plan=stored([plan])[0].plan if plan else None,
+        platform=demanded(platform) if platform else "",
+        timeout=probing.timeout,
+        seconds=probing.seconds,
+    )
     speech.say(told(done, speech.format, colored=speech.colored))
     contribute(done, probing.contribute, speech)
     return outcome(done)

@@ -40,9 +40,16 @@ def finding(
     """A finding at a line of the scene's file, with the code's own title and fix where none is given."""
     told = page(code)
     return Finding(
-        code=code, severity=severity, confidence=confidence, title=told.title, detail=detail, evidence=evidence,
-        fix=Fix(fix or told.fix, commands), sources=sources, place=Place(scene.ask.file, line),
-    )  # fmt: skip
+        code=code,
+        severity=severity,
+        confidence=confidence,
+        title=told.title,
+        detail=detail,
+        evidence=evidence,
+        fix=Fix(fix or told.fix, commands),
+        sources=sources,
+        place=Place(scene.ask.file, line),
+    )
 
 
 def seen(item: Taken, scene: Scene) -> Evidence:

@@ -207,12 +207,15 @@ def _no_python(item: Taken, scene: Scene) -> Finding:
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
     return finding(
-        "python-unsupported", scene, item.request.line,
-        f"{item.request.text} has no wheel for Python {python}{offered}.", severity="error",
+        "python-unsupported",
+        scene,
+        item.request.line,
+        f"{item.request.text} has no wheel for Python {python}{offered}.",
+        severity="error",
         confidence="likely" if any(is_unseen(scene.matrix, row, "python") for row in builds) else "certain",
         evidence=(seen(item, scene), Evidence("python", python, scene.ask.file)),
         sources=tuple(dict.fromkeys(scene.matrix.cite(row) for row in builds)),
-    )  # fmt: skip
+    )
 
 
 def shadowed(scene: Scene) -> Iterator[Finding]:

@@ -91,10 +91,13 @@ def _spread(command: Command, service: Service, ask: Ask, matrix: Matrix) -> Ite
         told, line = page("gpus-too-few"), sizes[0][1] or command.line
         options = " ".join(f"{name} {given[name][0]}" for name in _SPREADS if name in given)
         yield Finding(
-            code=told.code, severity="error", title=told.title,
+            code=told.code,
+            severity="error",
+            title=told.title,
             detail=f"{service.name} asks for {wanted} GPUs by {options}, and is given {service.given}.",
-            fix=Fix(told.fix), place=Place(ask.file, line),
-        )  # fmt: skip
+            fix=Fix(told.fix),
+            place=Place(ask.file, line),
+        )
 
 
 def _held(base: Base) -> tuple[str, bool]:
@@ -126,12 +129,15 @@ def _judged(
             if isinstance(found, Clash):
                 shown = gpu.name or gpu.target or ""
                 yield Finding(
-                    code=CODE, severity="error", title=page(CODE).title,
+                    code=CODE,
+                    severity="error",
+                    title=page(CODE).title,
                     detail=f"{shown} ({gpu.target}) does not run {option} {value}: {found.why}.",
                     evidence=(Evidence("gpus", shown, machine.source("gpus")),),
                     fix=Fix(_nearest(rows, found, option, gpu.target or "") or page(CODE).fix),
-                    sources=tuple(map(matrix.cite, found.rows)), place=Place(ask.file, line or command.line),
-                )  # fmt: skip
+                    sources=tuple(map(matrix.cite, found.rows)),
+                    place=Place(ask.file, line or command.line),
+                )
 
 
 def _package(command: Command, server: str) -> str:

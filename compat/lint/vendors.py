@@ -28,11 +28,14 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
     yield from _of_cluster(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
         yield finding(
-            "wrong-vendor-build", scene, scene.chain[0].line,
-            f"{scene.base.reference} is made for another vendor's GPUs than {devices(scene)}.", severity="error",
+            "wrong-vendor-build",
+            scene,
+            scene.chain[0].line,
+            f"{scene.base.reference} is made for another vendor's GPUs than {devices(scene)}.",
+            severity="error",
             fix="Start from an image of the GPU's vendor, or from a plain one.",
             evidence=(Evidence("gpus", devices(scene), scene.machine.source("gpus")),),
-        )  # fmt: skip
+        )
 
 
 def _of_cluster(scene: Scene) -> Iterator[Finding]:
@@ -40,11 +43,14 @@ def _of_cluster(scene: Scene) -> Iterator[Finding]:
     wanted = RUNTIMES.get(scene.stage.vendor, "")
     if scene.base and wanted and scene.base.kind in {"cuda", "rocm"} and scene.base.kind != wanted:
         yield finding(
-            "wrong-vendor-build", scene, scene.stage.line,
+            "wrong-vendor-build",
+            scene,
+            scene.stage.line,
             f"{scene.base.reference} is made for another vendor's GPUs than {scene.stage.vendor}.com/gpu gives.",
-            severity="error", fix="Take the image of the GPU's vendor, or ask for the resource of the image's.",
+            severity="error",
+            fix="Take the image of the GPU's vendor, or ask for the resource of the image's.",
             evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.stage.line}"),),
-        )  # fmt: skip
+        )
 
 
 def _vendor_words(scene: Scene) -> Iterator[Finding]:

@@ -85,13 +85,22 @@ class Measured:
     ) -> Build:
         cuda, targets, cudnn, nccl = carried
         return Build(
-            package=self.name, versions=(self.version,), runtime=cuda if cuda in {"", "cpu"} else f"cuda{cuda}",
-            python=pythons, platforms=tuple(dict.fromkeys(platforms)), glibc=floor if kind == "linux" else "",
+            package=self.name,
+            versions=(self.version,),
+            runtime=cuda if cuda in {"", "cpu"} else f"cuda{cuda}",
+            python=pythons,
+            platforms=tuple(dict.fromkeys(platforms)),
+            glibc=floor if kind == "linux" else "",
             macos=floor if kind == "macos" else "",
-            kernels=tuple(targets.split()) or (("-",) if platforms[0] == "any" else ()), cudnn=cudnn, nccl=nccl,
-            requires=requires, date=self.date, yanked=bool(self.facts.get("yanked")), source=(SOURCE,),
+            kernels=tuple(targets.split()) or (("-",) if platforms[0] == "any" else ()),
+            cudnn=cudnn,
+            nccl=nccl,
+            requires=requires,
+            date=self.date,
+            yanked=bool(self.facts.get("yanked")),
+            source=(SOURCE,),
             how="measured",
-        )  # fmt: skip
+        )
 
     def objects(self) -> Iterator[tuple[str, ...]]:
         """Platform, file, libraries needed and bundled, and stray targets, of each wheel that was looked into."""

@@ -189,9 +189,15 @@ class Images:
                 continue
             reference = f"{row.repository}:{row.tag.replace('{flavour}', flavour)}"
             image = BaseImage(
-                image=reference, os=row.os, flavour=flavour or row.tag, python=python if source != "uv" else "",
-                python_from=source, why=why, source=self._known.matrix.cite(row), how=row.how,
-            )  # fmt: skip
+                image=reference,
+                os=row.os,
+                flavour=flavour or row.tag,
+                python=python if source != "uv" else "",
+                python_from=source,
+                why=why,
+                source=self._known.matrix.cite(row),
+                how=row.how,
+            )
             rank = (
                 _STATUS[row.status],
                 self._is_outdated(row, need),

@@ -99,11 +99,16 @@ class Knowledge:
         system = (build.cuda_from == "system", fixes_minor(build))
         lane = (package, build.runtime, *system, has_minors, *boards)
         return Option(
-            **traits, serial=serial, pythons=self.pythons.bits(build.python) if build.python else ANY_PYTHON,
-            rank=rank, uid=next(self._uids), lane=self._lanes.setdefault(lane, len(self._lanes)),
-            kit=self._kits.setdefault(kit, len(self._kits)), has_minors=has_minors,
+            **traits,
+            serial=serial,
+            pythons=self.pythons.bits(build.python) if build.python else ANY_PYTHON,
+            rank=rank,
+            uid=next(self._uids),
+            lane=self._lanes.setdefault(lane, len(self._lanes)),
+            kit=self._kits.setdefault(kit, len(self._kits)),
+            has_minors=has_minors,
             is_framework=row is not None and row.kind == "framework",
-        )  # fmt: skip
+        )
 
     @cached_property
     def _board_indexes(self) -> frozenset[str]:

@@ -169,9 +169,12 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
     note += f"before the host's libcuda; it goes with drivers of {', '.join(row.branches)}"
     note += f" and is to be left out from {own} on" if own else ""
     return DriverNeed(
-        minimum=max((lowest, *filter(None, spans)), key=versions.release), comfortable=own, note=note,
-        source="; ".join(sources), package=package,
-    )  # fmt: skip
+        minimum=max((lowest, *filter(None, spans)), key=versions.release),
+        comfortable=own,
+        note=note,
+        source="; ".join(sources),
+        package=package,
+    )
 
 
 # What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it.
@@ -192,15 +195,22 @@ def plan_of(search: Search, found: Assignment) -> Plan:
     gpus = tuple(verdicts(search, chosen))
     kept = constraints(found.chosen, found.footing.python, found.place, search.known)
     return Plan(
-        runtime=runtime, python=found.footing.python, arch=found.place.partition("_")[2].replace("amd64", "x86_64"),
-        base_image=found.footing.image, builds=tuple(_in_order(search, chosen)),
-        system=from_system(weighed.option.build for weighed in chosen), constraints=tuple(kept.values()),
+        runtime=runtime,
+        python=found.footing.python,
+        arch=found.place.partition("_")[2].replace("amd64", "x86_64"),
+        base_image=found.footing.image,
+        builds=tuple(_in_order(search, chosen)),
+        system=from_system(weighed.option.build for weighed in chosen),
+        constraints=tuple(kept.values()),
         asked=tuple(kept[name] for name in asked(found.chosen) if name in kept),
-        unjudged=tuple(wish.requirement for wish, _ in search.target.wishes if wish.unjudged), driver=driver,
-        gpus=gpus, serves=() if search.target.devices else _serves(chosen),
+        unjudged=tuple(wish.requirement for wish, _ in search.target.wishes if wish.unjudged),
+        driver=driver,
+        gpus=gpus,
+        serves=() if search.target.devices else _serves(chosen),
         env=_env(runtime, found.footing.image, driver) or None,
-        conditions=tuple(conditions(search, found, chosen, driver, gpus)), matrix=search.known.matrix.digest,
-    )  # fmt: skip
+        conditions=tuple(conditions(search, found, chosen, driver, gpus)),
+        matrix=search.known.matrix.digest,
+    )
 
 
 def _serves(chosen: Sequence[Weighed]) -> tuple[str, ...]:
@@ -224,13 +234,23 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
     row = matrix.packages[option.package]
     extra = {extra for wish, _ in variable.wishes for extra in wish.extras}
     return PlannedBuild(
-        name=build.install_name or row.name, version=option.full, runtime=option.runtime,
-        index=matrix.index_url(build), links=matrix.is_page(build),
-        extras=tuple(sorted({*build.extras, *extra}.difference(build.also))), pins=build.pins,
-        cuda_from=build.cuda_from, module=row.module, preload=preload(search, weighed), asked=bool(variable.wishes),
+        name=build.install_name or row.name,
+        version=option.full,
+        runtime=option.runtime,
+        index=matrix.index_url(build),
+        links=matrix.is_page(build),
+        extras=tuple(sorted({*build.extras, *extra}.difference(build.also))),
+        pins=build.pins,
+        cuda_from=build.cuda_from,
+        module=row.module,
+        preload=preload(search, weighed),
+        asked=bool(variable.wishes),
         source=f"builds.{option.package} {option.full} {option.runtime}".strip() + f" ({matrix.cite(build)})",
-        how=build.how, compile=build.compiled, evidence=build.proof, kernels=build.kernels,
-    )  # fmt: skip
+        how=build.how,
+        compile=build.compiled,
+        evidence=build.proof,
+        kernels=build.kernels,
+    )
 
 
 def _env(runtime: str, image: BaseImage | None, driver: DriverNeed) -> dict[str, str]:

@@ -52,7 +52,13 @@ def _page(rule: type[Rule], code: str) -> Page:
         raise ValueError(f"{code}: headings {tuple(parts)[1:]}, expected {HEADINGS}")
     what = " ".join(body.partition("Why:")[0].split())
     return Page(
-        code=code, title=" ".join(title.split()).rstrip("."), severity=rule.severity, area=rule.area,
-        what=what or " ".join((rule.check.__doc__ or "").split()), why=parts["Why"], fix=parts["Fix"],
-        sources=tuple(item.strip() for item in parts["Sources"].split("- ") if item.strip()), requires=rule.requires,
-    )  # fmt: skip
+        code=code,
+        title=" ".join(title.split()).rstrip("."),
+        severity=rule.severity,
+        area=rule.area,
+        what=what or " ".join((rule.check.__doc__ or "").split()),
+        why=parts["Why"],
+        fix=parts["Fix"],
+        sources=tuple(item.strip() for item in parts["Sources"].split("- ") if item.strip()),
+        requires=rule.requires,
+    )

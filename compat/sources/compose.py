@@ -37,13 +37,19 @@ def _service(name: str, body: Located) -> Service:
     env = _environment(body.get("environment"))
     fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), body.line)
     return Service(
-        name=name, image=body.get("image").text, devices=tuple(item.text for item in named),
+        name=name,
+        image=body.get("image").text,
+        devices=tuple(item.text for item in named),
         gpu=bool([*reserved.items(), *short.items(), *nodes] or short.text or body.get("privileged").text == "true"),
-        given=_given([*reserved.items(), *short.items()]), runtime=body.get("runtime").text,
-        env={key: item.text for key, item in env.items()}, env_lines={key: item.line for key, item in env.items()},
-        line=body.line, image_line=body.get("image").line, device_line=named[0].line if named else fixed,
+        given=_given([*reserved.items(), *short.items()]),
+        runtime=body.get("runtime").text,
+        env={key: item.text for key, item in env.items()},
+        env_lines={key: item.line for key, item in env.items()},
+        line=body.line,
+        image_line=body.get("image").line,
+        device_line=named[0].line if named else fixed,
         starts=shell.started(_words(body.get("entrypoint")), _words(body.get("command"))),
-    )  # fmt: skip
+    )
 
 
 def _given(devices: list[Located]) -> int:

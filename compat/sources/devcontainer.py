@@ -106,10 +106,14 @@ def _stage(document: Located, image: Located) -> Stage:
     env = {name: item.text for name, item in _environment(document).items()}
     features = [Command(("feature", name), item.line, build=False) for name, item in _features(document)]
     return Stage(
-        base=image.text, written=image.text, line=image.line,
-        installs=tuple(settings.applied(step, env) for step in installs), commands=(*features, *commands), env=env,
+        base=image.text,
+        written=image.text,
+        line=image.line,
+        installs=tuple(settings.applied(step, env) for step in installs),
+        commands=(*features, *commands),
+        env=env,
         user=document.get("remoteUser").text or document.get("containerUser").text or "root",
-    )  # fmt: skip
+    )
 
 
 def _features(document: Located) -> list[tuple[str, Located]]:

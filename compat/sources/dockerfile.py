@@ -91,11 +91,21 @@ class _Draft:
     def stage(self) -> Stage:
         """The finished stage."""
         return Stage(
-            name=self.name, base=self.base, written=self.written, arg=self.arg, parent=self.parent, line=self.line,
-            platform=self.platform, installs=tuple(self.installs), commands=tuple(self.commands),
-            env=self.args | self.env, env_lines=self.env_lines, carried=tuple(self.carried), user=self.user,
+            name=self.name,
+            base=self.base,
+            written=self.written,
+            arg=self.arg,
+            parent=self.parent,
+            line=self.line,
+            platform=self.platform,
+            installs=tuple(self.installs),
+            commands=tuple(self.commands),
+            env=self.args | self.env,
+            env_lines=self.env_lines,
+            carried=tuple(self.carried),
+            user=self.user,
             starts=shell.started(*self.started().values()),
-        )  # fmt: skip
+        )
 
     def started(self) -> dict[str, list[str]]:
         """The words of ENTRYPOINT and of CMD; an ENTRYPOINT of its own drops the CMD that a stage inherits."""
@@ -343,11 +353,14 @@ def _merged(step: Install, draft: _Draft) -> Install:
             text = files.edited(file.text, changes)
             listed = requirements.from_text(text or "", file.line)[0]
             step = replace(
-                step, requests=(*step.requests, *listed.requests), index=step.index or listed.index,
+                step,
+                requests=(*step.requests, *listed.requests),
+                index=step.index or listed.index,
                 extra_indexes=(*step.extra_indexes, *listed.extra_indexes),
-                find_links=(*step.find_links, *listed.find_links), refused=(*step.refused, *listed.refused),
+                find_links=(*step.find_links, *listed.find_links),
+                refused=(*step.refused, *listed.refused),
                 files=tuple(item for item in step.files if item != name),
-            )  # fmt: skip
+            )
     return step
 
 

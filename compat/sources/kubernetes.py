@@ -91,11 +91,16 @@ def _stage(container: Located) -> Stage:
             commands += shell.commands(item.text, item.line) if " " in item.text else ()
     env = _environment(container)
     return Stage(
-        name=name, base=image.text, written=image.text, line=image.line, installs=installers.installs(commands),
-        env={key: item.text for key, item in env.items()}, env_lines={key: item.line for key, item in env.items()},
+        name=name,
+        base=image.text,
+        written=image.text,
+        line=image.line,
+        installs=installers.installs(commands),
+        env={key: item.text for key, item in env.items()},
+        env_lines={key: item.line for key, item in env.items()},
         vendor=_vendor(container),
         starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
-    )  # fmt: skip
+    )
 
 
 def _words(section: Located) -> list[str]:
@@ -115,10 +120,15 @@ def _service(container: Located) -> Service:
     asked = _resources(container)
     gone, counts = asked.get(_WITHDRAWN), [item.text for key, item in asked.items() if _RESOURCE.fullmatch(key)]
     return Service(
-        name=container.get("name").text, image=container.get("image").text, image_line=container.get("image").line,
-        env={key: item.text for key, item in env.items()}, env_lines={key: item.line for key, item in env.items()},
-        line=container.line, device_line=fixed,
+        name=container.get("name").text,
+        image=container.get("image").text,
+        image_line=container.get("image").line,
+        env={key: item.text for key, item in env.items()},
+        env_lines={key: item.line for key, item in env.items()},
+        line=container.line,
+        device_line=fixed,
         starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
         given=int(counts[0]) if len(counts) == 1 and re.fullmatch(r"[1-9]\d{0,3}", counts[0]) else 0,
-        withdrawn=_WITHDRAWN if gone else "", resource_line=gone.line if gone else 0,
-    )  # fmt: skip
+        withdrawn=_WITHDRAWN if gone else "",
+        resource_line=gone.line if gone else 0,
+    )

@@ -65,11 +65,18 @@ class _Gathered:
     def install(self, manager: Manager, line: int, python: str = "") -> Install:
         """The finished step."""
         return Install(
-            manager=manager, requests=tuple(self.requests), index=(self.index or [""])[-1],
-            extra_indexes=tuple(self.extra), find_links=tuple(self.links), files=tuple(self.file),
-            constraints=tuple(self.constraint), options=tuple(self.options), refused=tuple(self.refused),
-            python=(self.python or [python])[-1], line=line,
-        )  # fmt: skip
+            manager=manager,
+            requests=tuple(self.requests),
+            index=(self.index or [""])[-1],
+            extra_indexes=tuple(self.extra),
+            find_links=tuple(self.links),
+            files=tuple(self.file),
+            constraints=tuple(self.constraint),
+            options=tuple(self.options),
+            refused=tuple(self.refused),
+            python=(self.python or [python])[-1],
+            line=line,
+        )
 
 
 def request(text: str, line: int = 0) -> Request | None:
@@ -93,9 +100,13 @@ def request(text: str, line: int = 0) -> Request | None:
     extras = tuple(item.strip() for item in (found["extras"] or "").split(",") if item.strip())
     spec = (found["spec"] or "").strip().strip("()").replace(" ", "")
     return Request(
-        name=normalise(found["name"]), spec=spec, extras=extras, url=found["url"] or "",
-        marker=(found["marker"] or "").strip(), line=line,
-    )  # fmt: skip
+        name=normalise(found["name"]),
+        spec=spec,
+        extras=extras,
+        url=found["url"] or "",
+        marker=(found["marker"] or "").strip(),
+        line=line,
+    )
 
 
 def constrained(requests: Sequence[Request], limits: Sequence[Request]) -> list[Request]:

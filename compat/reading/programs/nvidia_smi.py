@@ -246,9 +246,15 @@ def _failures(view: View) -> Iterator[Claim]:
 
 
 _PHRASES: Final = (
-    "NVIDIA-SMI", "NVSMI LOG", "(UUID: GPU-", "driver_version", "Failed to initialize NVML", "NVML library version",
-    "NVRM version:", "NUMA Affinity",
-)  # fmt: skip
+    "NVIDIA-SMI",
+    "NVSMI LOG",
+    "(UUID: GPU-",
+    "driver_version",
+    "Failed to initialize NVML",
+    "NVML library version",
+    "NVRM version:",
+    "NUMA Affinity",
+)
 PROGRAM: Final = Program(
     name="nvidia-smi",
     labels={
