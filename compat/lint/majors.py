@@ -51,9 +51,8 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
             told.add(row.name)
             code = "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch"
             open_ = scene.base is not None and not item.python  # an image has one Python, and it may be an older one
-            level: Severity = (
-                "warning" if open_ or item.request.name == "torch" else "error"
-            )  # torch does without NumPy
+            mild = open_ or item.request.name == "torch"  # which loads without NumPy
+            level: Severity = "warning" if mild else "error"
             where = "" if item.python else f" on Python {row.python} and later"
             yield of_request(
                 code, item, scene,

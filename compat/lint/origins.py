@@ -356,10 +356,9 @@ def _admitted(spec: str, builds: Sequence[Build], *, pre: bool) -> list[Build]:
     if wanted is None:
         return []
     stem = re.sub(r"(?:\.0)+$", "", spec[2:]) if re.fullmatch(r"==(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))+", spec) else ""
-    numbers = {build.full_version for build in builds if pinned or not build.yanked}
-    numbers = {
-        each for each in numbers if each.startswith(stem)
-    }  # a pin is read against few: a list may hold thousands
+    # a list may hold thousands of pins: each is read against few releases
+    offered = (build.full_version for build in builds if pinned or not build.yanked)
+    numbers = {each for each in offered if each.startswith(stem)}
     loose = True if pre or pinned else None
     admitted = {each for each in numbers if wanted.contains(versions.parsed(each), prereleases=loose)}
     return [build for build in builds if build.full_version in admitted and (pinned or not build.yanked)]

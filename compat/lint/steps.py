@@ -88,12 +88,13 @@ def keys(scene: Scene) -> Iterator[Finding]:
     after = texts[old + 1 :] if old is not None and not any(_NEW_KEY.search(text) for text in texts) else []
     listed = next((number for number, text in enumerate(after) if _LIST.search(text)), len(after))
     stops = any(re.search(r"\bapt(-get)? (?:-\S+ )*update\b", text) for text in after[listed:])
+    severity: Severity = "error" if stops else "warning"
     for command in scene.stage.commands:
         if command.words[0].rpartition("/")[2] == "apt-key" and "del" not in command.words[1:2]:
-            detail, level = f"`{command.text[:70]}`", "error" if stops else "warning"
+            detail = f"`{command.text[:70]}`"
             detail += ": NVIDIA signs this list with another key now, and apt-get update stops." if stops else ""
             fix = "Fetch 3bf863cc.pub in its place." if stops else ""
-            yield finding("apt-key-deprecated", scene, command.line, detail, severity=level, fix=fix)  # type: ignore[arg-type]
+            yield finding("apt-key-deprecated", scene, command.line, detail, severity=severity, fix=fix)
             return
 
 
