@@ -24,6 +24,7 @@ from compat.fixes.extensions import (
 from compat.fixes.pythons import metal, python
 from compat.fixes.subject import Subject, last_cuda
 from compat.lazy import pattern
+from compat.names import normalise
 from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, plain, platform_tag
@@ -280,7 +281,7 @@ def _beside(name: str, subject: Subject) -> Fix | None:
 def _told(subject: Subject) -> tuple[str, ...]:
     """Companions that the message is of."""
     heard = subject.case.signals.pointing(subject.finding.code)
-    known = subject.matrix.package(heard.signal.program) if heard else None
+    known = subject.matrix.package(normalise(heard.values.get("beside") or heard.signal.program)) if heard else None
     return (known.name,) if known and known.kind == "companion" else ()
 
 

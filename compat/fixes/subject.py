@@ -116,6 +116,7 @@ class Subject:
         return next(self._compiled(), "")
 
     def _compiled(self) -> Iterator[str]:
+        yield from filter(None, [normalise(self.case.signals.value("beside"))])
         yield from (name for name in self.cited() if canonical(name) not in {*FRAMEWORKS, "numpy"})
         names, bare = self.said("frame"), {*self.said("bare")}
         last = [name for name in reversed(names) if name in bare and not self._distribution(name, guess=False)]
