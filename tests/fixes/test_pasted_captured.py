@@ -28,8 +28,10 @@ CAPTURED = {
         ("cpu-only-build", "pip install --upgrade bitsandbytes", "paddle"),
     ),
     "the companion that a message names is compiled again, and not one that is not there": (
-        "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions. "
-        "PyTorch has CUDA version 12.1 and torch_scatter has CUDA version 11.8.",
+        (
+            "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions. "
+            "PyTorch has CUDA version 12.1 and torch_scatter has CUDA version 11.8."
+        ),
         (
             "framework-pair-mismatch",
             "--no-build-isolation --no-deps --force-reinstall --no-cache-dir torch-scatter",
