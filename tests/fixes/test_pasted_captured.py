@@ -386,7 +386,7 @@ CAPTURED = {
     "several indexes, of which the default one is one": (
         (
             "Looking in indexes: https://host.example/simple, https://download.pytorch.org/whl/cu117\n"
-            "Obtaining file:///C:/work/x\n"
+            "Obtaining file:///C:/src/x\n"
             "ERROR: Could not find a version that satisfies the requirement triton==2.0.0 (from versions: none)"
         ),
         ("platform-unsupported", "triton-windows", "default one"),

@@ -11,7 +11,7 @@ TOLD = [
     ('  File "/Users/me/train.py", line 3, in <module>', {"platform": "darwin"}),
     (r'Error loading "C:\tools\py\Lib\site-packages\torch\lib\shm.dll"', {"platform": "windows"}),
     (r"PS C:\Users\me> pip list", {"platform": "windows"}),
-    ("Obtaining file:///D:/work/x", {"platform": "windows"}),
+    ("Obtaining file:///D:/src/x", {"platform": "windows"}),
     ("pip install fused-1.0-cp310-cp310-win_amd64.whl", {"platform": "windows", "arch": "x86_64"}),
     ("ImportError: DLL load failed while importing fused: a part is missing", {"platform": "windows"}),
     ("DLL load failed while importing fused", {"platform": "windows"}),
