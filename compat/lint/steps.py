@@ -10,6 +10,7 @@ import compat.lint.images as images
 from compat import versions
 from compat.findings import Finding, Fix, Place, Severity
 from compat.lint.finding import finding, page
+from compat.lint.systems import UPDATES
 from compat.sources.values import BUILT, ENTRYPOINT, Ask, Service
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def keys(scene: Scene) -> Iterator[Finding]:
     old = next((number for number, text in enumerate(texts) if _OLD_KEY.search(text)), None)
     after = texts[old + 1 :] if old is not None and not any(_NEW_KEY.search(text) for text in texts) else []
     listed = next((number for number, text in enumerate(after) if _LIST.search(text)), len(after))
-    stops = any(re.search(r"\bapt(-get)? (?:-\S+ )*update\b", text) for text in after[listed:])
+    stops = any(UPDATES.search(text) for text in after[listed:])
     severity: Severity = "error" if stops else "warning"
     for command in scene.stage.commands:
         if command.words[0].rpartition("/")[2] == "apt-key" and "del" not in command.words[1:2]:

@@ -27,7 +27,7 @@ _RENAMED: Final = re.compile(  # another Python under the system's name
 )
 _LINKED: Final = re.compile(r"ln (?:-\S+ )*\S*/python3 \S*/python")  # the system's own under its old name
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
-_UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
+UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
 # What puts another Python in the place of the system's, or lifts the mark of this one.
 _UNMANAGED: Final = re.compile(
@@ -81,7 +81,7 @@ def _first_update(scene: Scene) -> Command | None:
             continue
         if _REPAIRED.search(command.text):
             return None
-        if _UPDATES.match(command.text):
+        if UPDATES.match(command.text):
             return None if command.guarded or command.branch else command
     return None
 
@@ -95,7 +95,7 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
     for command in scene.commands:
         if _REPAIRED.search(command.text):
             return
-        installs = _UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
+        installs = UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
         if installs and _stops(command):
             fix, when = "Take a base whose system is supported.", f"{base.reference} names on {row.moved}"
             detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."

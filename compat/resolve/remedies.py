@@ -343,13 +343,12 @@ def _cpu(search: Search, *, of_another_release: bool) -> list[Remedy]:
     if plan := solve(target, search, "proven"):
         return [Remedy(text=text, changes={"cpu": "true"}, asks=(for_cpu(search),), plans=(plan,))]
     apart = Search(target, search.known)
-    for softs in ([soft] for soft in target.softs if of_another_release and soft.kind == "wish"):
-        plan = _moved(apart, softs, softs[0].bit)
-        if plan and (told := changes_of(apart, softs, plan)) and told[0].value != "left out":
-            changes = {"cpu": "true", told[0].key: told[0].value}
-            asks = tuple(for_cpu(search, ask.requirements) for ask in mended(apart, softs, changes, plan))
-            text = f"if a CPU build will do, {told[0].text} with --cpu; none is chosen unasked"
-            return [Remedy(text=text, changes=changes, asks=asks, plans=(plan,))]
+    for _, bit in target.wishes if of_another_release else ():
+        for remedy in _mend(apart, bit):
+            if "left out" not in remedy.changes.values():
+                told = f"if a CPU build will do, {remedy.text} with --cpu; none is chosen unasked"
+                asks = tuple(for_cpu(search, ask.requirements) for ask in remedy.asks)
+                return [replace(remedy, text=told, changes={"cpu": "true", **remedy.changes}, asks=asks)]
     return []
 
 

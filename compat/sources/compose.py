@@ -5,11 +5,9 @@ Source: Compose specification (``deploy.resources.reservations.devices``, ``gpus
 
 from __future__ import annotations
 
-import re
-
 from compat.sources import shell
 from compat.sources.documents import Located, read_yaml
-from compat.sources.values import Ask, Service
+from compat.sources.values import Ask, Service, number_of_gpus
 
 
 def read(text: str, file: str) -> Ask:
@@ -58,7 +56,7 @@ def _given(devices: list[Located]) -> int:
     counts = [device.get("count").text for device in devices]
     if len(devices) != 1 or named[0]:
         return named[0] if len(devices) == 1 else 0
-    return int(counts[0]) if re.fullmatch(r"[1-9]\d{0,3}", counts[0]) else 0
+    return number_of_gpus(counts[0])
 
 
 def _words(section: Located) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from compat.sources import installers, shell
 from compat.sources.documents import Located, read_documents
-from compat.sources.values import Ask, Command, Service, Stage
+from compat.sources.values import Ask, Command, Service, Stage, number_of_gpus
 
 # Resources of device plug-ins, and whose GPUs they give.
 _RESOURCE: Final = re.compile(r"(nvidia|amd)\.com/(?:gpu|mig-.*)(?:\.shared)?")
@@ -128,7 +128,7 @@ def _service(container: Located) -> Service:
         line=container.line,
         device_line=fixed,
         starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
-        given=int(counts[0]) if len(counts) == 1 and re.fullmatch(r"[1-9]\d{0,3}", counts[0]) else 0,
+        given=number_of_gpus(counts[0]) if len(counts) == 1 else 0,
         withdrawn=_WITHDRAWN if gone else "",
         resource_line=gone.line if gone else 0,
     )

@@ -5,6 +5,7 @@ These values hold no verdict: whether a request can be met is for the rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Final, Literal
@@ -247,3 +248,8 @@ class Ask:
         while found[0].parent >= 0:
             found.insert(0, self.stages[found[0].parent])
         return tuple(found)
+
+
+def number_of_gpus(text: str) -> int:
+    """The GPUs that a file reserves by number; 0 for ``all``, a variable, or more than four digits."""
+    return int(text) if re.fullmatch(r"[1-9]\d{0,3}", text) else 0
