@@ -76,10 +76,9 @@ def _tell(grid: Grid, speech: Speech, config: str, *, again: bool) -> None:
     from compat.app.files import write_tree
 
     if speech.format == "text":
-        from compat.render import ink
         from compat.render.grid import text
 
-        return speech.say(text(grid.cells, grid.excluded, pen=ink.ink(colored=speech.colored)))
+        return speech.say(text(grid.cells, grid.excluded, pen=speech.pen()))
     for left in grid.excluded:  # a pipeline has no room for what is not in it
         speech.note(f"left out {left.name}: {left.why}")
     if not (speech.format in ci.PIPELINES and speech.output and Path(speech.output).is_dir()):

@@ -32,17 +32,11 @@ def command(
     """
     from compat.app.explain import advice, codes, explain
     from compat.app.knowledge import load
-    from compat.render import document, ink
     from compat.render.explanation import Explanation, listing, text
 
     if assistant:
-        body = {**Explanation().plain(), "assistant": advice()}
-        speech.say(document.encode(body) if speech.format == "json" else advice())
+        speech.tell({**Explanation().plain(), "assistant": advice()}, lambda _: advice())
         return 0
     told = explain(subject, load(knowledge.matrix)) if subject else codes()
-    pen = ink.ink(colored=speech.colored)
-    if speech.format == "json":
-        speech.say(document.encode(told.plain()))
-    else:
-        speech.say(text(told, pen=pen) if subject else listing(told, pen=pen))
+    speech.tell(told.plain(), lambda pen: text(told, pen=pen) if subject else listing(told, pen=pen))
     return 0

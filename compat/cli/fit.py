@@ -9,6 +9,7 @@ from compat.cli.options import Formats, Knowledge, Speech, Texts
 
 if TYPE_CHECKING:
     from compat.app.fitting import Fit
+    from compat.render.ink import Ink
 
 _CODES = {"weights fit": 0, "cannot": 1, "unknown": 3}
 
@@ -42,6 +43,8 @@ def command(
 
     Example: envcheck fit 15GiB --gpu "RTX 3090"
     """
+    from dataclasses import asdict
+
     from compat.app import caches, fitting
     from compat.app.knowledge import load
     from compat.errors import InputError
@@ -55,19 +58,12 @@ def command(
     places = fitting.rooms(matrix, gpu)
     row = caches.rule(matrix, fields)
     answer = fitting.fit(found, places, fields, context=context, cards=tensor_parallel, train=train, rule=row)
-    speech.say(_told(answer, speech))
+    speech.tell({"schema": "envcheck.fit/1", **asdict(answer)}, lambda pen: _told(answer, pen))
     return _CODES[answer.verdict]
 
 
-def _told(answer: "Fit", speech: Speech) -> str:
-    """An answer as text or as ``envcheck.fit/1``."""
-    from dataclasses import asdict
-
-    from compat.render import document, ink
-
-    if speech.format == "json":
-        return document.encode({"schema": "envcheck.fit/1", **asdict(answer)})
-    pen = ink.ink(colored=speech.colored)
+def _told(answer: "Fit", pen: "Ink") -> str:
+    """An answer in words."""
     words = {"cannot": "cannot fit", "weights fit": "weights fit", "unknown": "unknown"}[answer.verdict]
     lines = pen.wrap(f"{words}: {answer.why} ({answer.gpu})", "", "  ")
     return "\n".join([*lines, "", *(one for text in answer.conditions for one in pen.wrap(f"- {text}", "  ", "    "))])

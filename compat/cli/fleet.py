@@ -38,6 +38,8 @@ def command(
     from compat.app.fleet import survey
     from compat.app.knowledge import load, stamp
     from compat.errors import InputError
+    from compat.render import fleet
+    from compat.survey import dump
 
     matrix = load(knowledge.matrix)
     sources = [word for word in words or () if _is_source(word, matrix)]
@@ -47,19 +49,9 @@ def command(
     if wishes.beside:
         speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
     found = survey(sources, wishes.known, matrix, image=image)
-    if speech.format == "json":
-        from compat.render import document
-        from compat.survey import dump
-
-        body = dump(found)
-        speech.say(document.encode({"schema": body.pop("schema"), **stamp(matrix).plain(), **body}))
-    else:
-        from compat.render import fleet, ink
-
-        pen = ink.ink(colored=speech.colored)
-        speech.say(
-            fleet.told(found, wishes.known or (image,) * bool(image), speech.format, stamp=stamp(matrix), pen=pen)
-        )
+    made, asked, body = stamp(matrix), wishes.known or (image,) * bool(image), dump(found)
+    body = {"schema": body.pop("schema"), **made.plain(), **body}
+    speech.tell(body, lambda pen: fleet.told(found, asked, speech.format, stamp=made, pen=pen))
     return found.exit_code
 
 

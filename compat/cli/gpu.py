@@ -135,16 +135,12 @@ def compare(names: Named, *, sources: Sources = False, speech: Annotated[Speech,
 
 def _say(body: "Mapping[str, Any]", table: "Table", speech: Speech, *, sources: bool) -> None:
     """Say products as ``envcheck.gpus/1``, as a table, or as a page."""
-    from compat.render import document, ink, tables
+    from compat.render import html, tables
 
-    if speech.format == "json":
-        speech.say(document.encode(body))
-    elif speech.format == "html":
-        from compat.render.html import table as page
-
-        speech.say(page(table))
+    if speech.format == "html":
+        speech.say(html.table(table))
     else:
-        speech.say(tables.text((table,), pen=ink.ink(colored=speech.colored), sources=sources))
+        speech.tell(body, lambda pen: tables.text((table,), pen=pen, sources=sources))
 
 
 COMMANDS = {"list": list_, "recommend": recommend, "show": show, "compare": compare}

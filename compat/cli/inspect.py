@@ -36,7 +36,7 @@ def command(
     from compat.app.inspection import inspected
     from compat.app.knowledge import load
     from compat.cli.progress import waiting
-    from compat.render import document, ink, inspection
+    from compat.render import inspection
 
     matrix = load(knowledge.matrix)
     if "==" in subject or "://" in subject:
@@ -47,8 +47,5 @@ def command(
             tell=lambda here, asked: say(f", {here} of {asked} MiB"),
         )  # fmt: skip
     body = seen.plain()
-    if speech.format == "json":
-        speech.say(document.encode(body))
-    else:
-        speech.say(inspection.text(body, body["verdicts"], pen=ink.ink(colored=speech.colored)))
+    speech.tell(body, lambda pen: inspection.text(body, body["verdicts"], pen=pen))
     return int(any(verdict.kernels == "none" for _, verdict in seen.verdicts))

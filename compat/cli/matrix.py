@@ -1,6 +1,6 @@
 """``envcheck matrix``: look at the data, check it, compare it."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,8 +31,8 @@ def list_(
         from compat.render import ink
 
         known = listing.subjects()
-        told = "\n".join(ink.table(list(known.items()), ink.ink(colored=speech.colored)))
-        _plain(speech, {"schema": "envcheck.matrix/1", "subjects": list(known)}, told)
+        body = {"schema": "envcheck.matrix/1", "subjects": list(known)}
+        speech.tell(body, lambda pen: "\n".join(ink.table(list(known.items()), pen)))
         return 0
     _say((listing.list_table(load(knowledge.matrix), subject),), speech, sources=sources)
     return 0
@@ -76,7 +76,7 @@ def check(
             speech.note(f"rewritten: {path}")
     checked = knowledge.check(names)
     said = f"{len(checked)} files are sound" if len(checked) != 1 else f"{checked[0].name} is sound"
-    _plain(speech, {"schema": "envcheck.matrix-check/1", "files": [str(path) for path in checked]}, said)
+    speech.tell({"schema": "envcheck.matrix-check/1", "files": [str(path) for path in checked]}, lambda _: said)
     return 0
 
 
@@ -96,7 +96,7 @@ def diff(
 
     found = changes(old, new)
     body = {"schema": "envcheck.matrix-diff/1", "changes": [asdict(change) for change in found]}
-    _plain(speech, body, "\n".join(str(change) for change in found) or "nothing changed")
+    speech.tell(body, lambda _: "\n".join(str(change) for change in found) or "nothing changed")
     return 0
 
 
@@ -118,23 +118,12 @@ def html(
     return 0
 
 
-def _plain(speech: Speech, body: "dict[str, Any]", text: str) -> None:
-    """Say a document, or the same in words."""
-    from compat.render import document
-
-    speech.say(document.encode(body) if speech.format == "json" else text)
-
-
 def _say(tables: "tuple[Table, ...]", speech: Speech, *, sources: bool) -> None:
     """Say tables as ``envcheck.matrix/1`` or for people."""
-    from compat import tables as values
-    from compat.render import document, ink
     from compat.render.tables import text
+    from compat.tables import document
 
-    if speech.format == "json":
-        speech.say(document.encode(values.document(tables)))
-    else:
-        speech.say(text(tables, pen=ink.ink(colored=speech.colored), sources=sources))
+    speech.tell(document(tables), lambda pen: text(tables, pen=pen, sources=sources))
 
 
 COMMANDS = {"list": list_, "show": show, "check": check, "diff": diff, "html": html}

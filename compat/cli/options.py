@@ -11,12 +11,13 @@ from compat.errors import InputError
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from compat.app.plans import Target
     from compat.app.wishes import Wishes
     from compat.findings import Threshold
     from compat.matrix import Matrix
+    from compat.render.ink import Ink
 
 Texts = list[str] | None
 
@@ -103,6 +104,18 @@ class Speech:
             write_atomically(self.output, ended)
         else:
             sys.stdout.write(ended)
+
+    def pen(self) -> "Ink":
+        """What words for people are written with."""
+        from compat.render import ink
+
+        return ink.ink(colored=self.colored)
+
+    def tell(self, body: "Mapping[str, Any] | Sequence[Mapping[str, Any]]", text: "Callable[[Ink], str]") -> None:
+        """Say a document, or the same in words, whichever was asked for."""
+        from compat.render import document
+
+        self.say(document.encode(body) if self.format == "json" else text(self.pen()))
 
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""

@@ -28,6 +28,6 @@ def command(
         timeout=probing.timeout,
         seconds=probing.seconds,
     )
-    speech.say(told(done, speech.format, colored=speech.colored, title="envcheck probe"))
+    speech.say(told(done, speech, title="envcheck probe"))
     contribute(done, probing.contribute, speech)
     return outcome(done)

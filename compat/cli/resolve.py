@@ -42,6 +42,7 @@ def command(
     """
     from compat.app.knowledge import load
     from compat.app.plans import outdated, replies
+    from compat.plan import dump
 
     rest = (*(("--explain",) if explain else ()), *(("--dtype", dtype) if dtype else ()))
     matrix, wishes = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
@@ -59,30 +60,18 @@ def command(
         if reply.answer.plan and (changed := outdated(reply.answer.plan, matrix)):
             speech.note(f"note: {changed}")
     if speech.format in {"text", "json"}:
-        speech.say(told(given, speech.format, explain=explain, colored=speech.colored))
+        bodies = [{**dump(one.answer), **({"hosts": list(one.hosts)} if one.hosts else {})} for one in given]
+        speech.tell(bodies[0] if len(bodies) == 1 else bodies, lambda pen: told(given, pen, explain=explain))
     else:
         speech.say(locked(given, speech.format))
     statuses = {reply.answer.status for reply in given}
     return 1 if "conflict" in statuses else 3 if "unknown" in statuses else 0
 
 
-def told(given: "tuple[Reply, ...]", format_: str, *, explain: bool = False, colored: bool = False) -> str:
-    """Answers as text or as ``envcheck.resolve/1``.
-
-    Several answers, one per set of hosts that share a plan, give a list in JSON, each with its ``hosts``.
-    """
-    if format_ == "json":
-        from compat import plan
-        from compat.render import document
-
-        bodies = [
-            {**plan.dump(reply.answer), **({"hosts": list(reply.hosts)} if reply.hosts else {})} for reply in given
-        ]
-        return document.encode(bodies[0] if len(bodies) == 1 else bodies)
-    from compat.render import ink
+def told(given: "tuple[Reply, ...]", pen: "Ink", *, explain: bool = False) -> str:
+    """Answers in words, one for each set of hosts that share a plan."""
     from compat.render.plan import answer as as_text
 
-    pen = ink.ink(colored=colored)
     heads = [f"for {', '.join(reply.hosts)}:\n" if reply.hosts else "" for reply in given]
     return "\n\n".join(
         head + as_text(reply.answer, pen=pen, explain=explain) + _install(reply.answer, pen)
@@ -108,10 +97,11 @@ def locked(given: "tuple[Reply, ...]", format_: str) -> str:
         NoPlanError: with the explanation, if there is none or more than one: such a file must never be half an answer.
     """
     from compat.app.images import refusal
+    from compat.render.ink import ink
 
     plans = [reply.answer.plan for reply in given if reply.answer.plan and reply.answer.status == "plan"]
     if len(given) != 1 or not plans:
-        raise refusal([reply.answer for reply in given], told(given, "text"))
+        raise refusal([reply.answer for reply in given], told(given, ink()))
     if format_ == "pylock":
         from compat.registry.locking import pylock
 

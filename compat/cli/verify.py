@@ -57,7 +57,7 @@ def command(
         timeout=probing.timeout,
         seconds=probing.seconds,
     )
-    speech.say(told(done, speech.format, colored=speech.colored))
+    speech.say(told(done, speech))
     contribute(done, probing.contribute, speech)
     return outcome(done)
 
@@ -85,15 +85,15 @@ def outcome(done: "Verification") -> int:
     return 0 if ran else 3
 
 
-def told(done: "Verification", format_: str, *, colored: bool, title: str = "envcheck verify") -> str:
-    """A verification in one of the formats; the title is for people."""
+def told(done: "Verification", speech: Speech, *, title: str = "envcheck verify") -> str:
+    """A verification in the format asked for; the title is for people."""
     from compat import render
     from compat.build.outcome import dump
-    from compat.render import document, ink, verification
+    from compat.render import document, verification
 
     body = dump(done)
-    if format_ == "json":
+    if speech.format == "json":
         return document.encode(body)
-    if format_ == "text":
-        return verification.text(body, done.findings, title=title, pen=ink.ink(colored=colored))
-    return render.report(verification.as_report(done.findings, body), verification.NOWHERE, format_)
+    if speech.format == "text":
+        return verification.text(body, done.findings, title=title, pen=speech.pen())
+    return render.report(verification.as_report(done.findings, body), verification.NOWHERE, speech.format)
