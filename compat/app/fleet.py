@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from compat.plan import Answer
     from compat.survey import Verdict
 
-# Facts in which the nodes of a group are equal; ``gpus`` and ``packages`` as :func:`_traits` shortens them.
+# Facts in which the nodes of a group are equal; ``gpus`` and ``packages`` as :func:`_in_words` shortens them.
 ALIKE: Final = (
     "gpus", "driver", "driver_cuda", "amdgpu", "os", "platform", "arch", "libc", "glibc", "python", "rocm",
     "cuda_toolkit", "cpu_flags", "packages",
@@ -174,7 +174,7 @@ def _fleet(known: Sequence[_Known], wishes: Sequence[str], matrix: Matrix, broke
     grouped: dict[str, list[_Known]] = {}
     shown_as: dict[str, dict[str, str]] = {}
     for node in known:
-        traits = _traits(node.host, matrix)
+        traits = {name: _in_words(name, node.host, matrix) for name in ALIKE if node.host.known(name)}
         key = json.dumps(traits)
         shown_as[key] = traits
         grouped.setdefault(key, []).append(node)
@@ -207,13 +207,8 @@ def _fleet(known: Sequence[_Known], wishes: Sequence[str], matrix: Matrix, broke
     return Fleet(nodes=tuple(nodes), groups=tuple(groups), plans=plans, upgrade=upgrade, errors=broken)
 
 
-def _traits(host: Host, matrix: Matrix) -> dict[str, str]:
-    """What decides which builds run on a machine, each in a few words; what nobody knows is left out."""
-    return {name: _in_words(name, host, matrix) for name in ALIKE if host.known(name)}
-
-
 def _in_words(name: str, host: Host, matrix: Matrix) -> str:
-    """One of :data:`ALIKE` in a few words: GPUs by their number, of packages the frameworks."""
+    """One of :data:`ALIKE` in a few words: GPUs by their number, of packages the frameworks; what is absent is none."""
     value = host.value(name)
     if name == "gpus":
         counted = Counter(gpu.name or gpu.target or gpu.pci or "unnamed GPU" for gpu in value or ())

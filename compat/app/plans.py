@@ -137,5 +137,4 @@ def _stored(requirements: Sequence[str], target: Target) -> Answer:
         raise InputError(
             "--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan"
         )
-    (answer,) = stored([target.stored])
-    return answer
+    return stored(target.stored)

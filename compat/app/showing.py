@@ -92,7 +92,9 @@ def _release(matrix: Matrix, wanted: str) -> Iterator[Table]:
     for row in matrix.table("forward") if kind == "cuda" else ():
         if versions.same_series(row.cuda, version):
             yield detail(matrix, f"cuda-compat {row.cuda} on older drivers", row)
-    if matrix.package(kind) is not None and _of_version(_names(matrix, kind), version, exact=False):
+    if matrix.package(kind) is not None and _of_version(
+        (build.version for build in matrix.builds(kind)), version, exact=False
+    ):
         yield from _package(matrix, f"{kind} {version}")
 
 
@@ -262,11 +264,6 @@ def _installed_as(matrix: Matrix, package: str, name: str) -> list[Build]:
     return own if name != package and own else list(matrix.builds(package))
 
 
-def _names(matrix: Matrix, package: str) -> list[str]:
-    """Releases of a package."""
-    return list(dict.fromkeys(build.version for build in matrix.builds(package)))
-
-
 def _no_release(package: str, version: str, releases: Iterable[str]) -> InputError:
     """That a package has no such release, with those next to where it would stand."""
     ordered = sorted(releases, key=versions.release)
@@ -277,7 +274,7 @@ def _no_release(package: str, version: str, releases: Iterable[str]) -> InputErr
 
 def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]:
     """Releases that a version means: ``2.15`` is 2.15.0 to PEP 440 (``exact``), else its whole series."""
-    releases = list(releases)
+    releases = list(dict.fromkeys(releases))
     plain = _PREVIEW.search(version) is None  # a preview is another release than the final one of its number
     same = [name for name in releases if name == version] or [
         name for name in releases if plain and versions.same_release(version, name)

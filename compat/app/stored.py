@@ -42,19 +42,18 @@ _SOUND: Final = {
 }
 
 
-def stored(names: Sequence[str]) -> tuple[Answer, ...]:
-    """The answers of some files, each of which holds a plan.
+def stored(name: str) -> Answer:
+    """The answer of a file, which holds a plan.
 
     Raises:
-        InputError: if a file cannot be read, is no answer, or answers with something else than a plan.
+        InputError: if it cannot be read, is no answer, or answers with something else than a plan.
         InputErrors: naming each key whose value is not what it is called.
     """
-    only_once(names)
-    return tuple(_checked(read_document(name), shown(name)) for name in names)
+    return _checked(read_document(name), shown(name))
 
 
 def stored_lists(names: Sequence[str]) -> tuple[Answer, ...]:
-    """The same, where a file may also hold the list of answers that several hosts get.
+    """The answers of some files, each of which may also hold the list of answers that several hosts get.
 
     Raises:
         InputError: as :func:`stored`.

@@ -52,7 +52,7 @@ def command(
         memory=memory * 1024 * 1024,
         expect=probing.runtime(),
         frameworks=probing.modules(),
-        plan=stored([plan])[0].plan if plan else None,
+        plan=stored(plan).plan if plan else None,
         platform=demanded(platform) if platform else "",
         timeout=probing.timeout,
         seconds=probing.seconds,

@@ -146,7 +146,8 @@ def _check(plan: Plan, settings: Settings) -> Iterator[str]:
     """A line of Python that fails where another build came than the planned one."""
     builds = [build for build in plan.builds if build.module and settings.import_check]
     for build in builds:
-        claims = [_version(build), _BUILT.get((build.module, _kind(build)), "").format(_number(build))]
+        kind = _kind(build)
+        claims = [_version(build), _BUILT.get((build.module, kind), "").format(build.runtime.removeprefix(kind))]
         claim = " and ".join(filter(None, claims))
         text = f"import {_imported(build)}; assert {claim}" if claim else f"import {_imported(build)}"
         yield f'python -c "{text}"'
@@ -173,10 +174,6 @@ def _version(build: PlannedBuild) -> str:
 
 def _kind(build: PlannedBuild) -> str:
     return build.runtime.rstrip("0123456789.")
-
-
-def _number(build: PlannedBuild) -> str:
-    return build.runtime.removeprefix(_kind(build))
 
 
 def served(plan: Plan, kernels: dict[str, str]) -> str:

@@ -36,11 +36,6 @@ def named(file: elf.Elf, *, defined: bool) -> Iterator[str]:
             yield names[fields[0] : end].decode("utf-8", "replace")
 
 
-def is_torch(name: str) -> bool:
-    """Whether a mangled name lies in one of torch's namespaces."""
-    return name.startswith(_TORCH)
-
-
 def cxx11_abi(names: Iterable[str]) -> bool | None:
     """Which ``std::string`` the imports from torch are built with; ``None`` if none of them has a string.
 
@@ -50,7 +45,7 @@ def cxx11_abi(names: Iterable[str]) -> bool | None:
     """
     old = False
     for name in names:
-        if not is_torch(name):
+        if not name.startswith(_TORCH):
             continue
         if any(mark in name for mark in _NEW):
             return True

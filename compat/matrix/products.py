@@ -50,7 +50,7 @@ def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
     wanted = spelled(text[:_LONGEST])
     if found := _PCI.fullmatch(wanted):
         pci = f"{found[1]}:{found[2]}"
-        return by_pci(matrix.likely("gpus", lambda row: pci in row.get("pci", "")), pci)
+        return tuple(row for row in matrix.likely("gpus", lambda raw: pci in raw.get("pci", "")) if pci in row.pci)
     if target := _target(matrix, wanted):
         return tuple(matrix.select("gpus", target=target))
     numbers = _NUMBER.findall(" ".join(_words(wanted)))
@@ -71,11 +71,6 @@ def _named(products: tuple[Product, ...], wanted: str) -> tuple[Product, ...]:
 def spelled(text: str) -> str:
     """What was typed in lower case, with what people leave out: ``SM89``, ``A100-80G``, ``Radeon7900XTX``."""
     return _LEFT_OUT.sub(r"\1 ", _GIB.sub("gb", _TARGET.sub(r"\1_", text.strip().lower())))
-
-
-def by_pci(products: Iterable[Product], pci: str) -> tuple[Product, ...]:
-    """Products with this vendor and device id (``10de:2684``, lower case); several share one."""
-    return tuple(product for product in products if pci in product.pci)
 
 
 def nearest_gpus(matrix: Matrix, text: str, *, limit: int = 3) -> tuple[str, ...]:

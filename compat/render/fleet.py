@@ -86,7 +86,8 @@ def _sections(found: Fleet, wishes: Sequence[str]) -> Iterator[tuple[str, list[L
     if codes := _codes(found):
         yield "Findings", [("", f"{code}: {_some(names)}") for code, names in codes.items()]
     if wishes and (plans := [*_plans(found)]):
-        yield "One plan for all" if _covers_all(found) else ENGLISH.counted(len(found.plans), "plan"), plans
+        for_all = len(found.plans) == 1 and len(found.plans[0].nodes) == len(found.nodes)
+        yield "One plan for all" if for_all else ENGLISH.counted(len(found.plans), "plan"), plans
     if found.errors:
         yield "Not read", [("unknown", f"{item.record}: {item.why}") for item in found.errors]
 
@@ -127,10 +128,6 @@ def _plans(found: Fleet) -> Iterator[Line]:
             "",
             f"with driver >= {found.upgrade.driver} on {_some(found.upgrade.nodes)} one plan serves all: {builds}",
         )
-
-
-def _covers_all(found: Fleet) -> bool:
-    return len(found.plans) == 1 and len(found.plans[0].nodes) == len(found.nodes)
 
 
 def _prometheus(found: Fleet, stamp: Stamp) -> str:

@@ -66,6 +66,7 @@ def _label(text: str) -> str:
 def prometheus(found: Report, host: Host, stamp: Stamp) -> str:
     """Gauges for the textfile collector of node_exporter; names and labels are a contract."""
     node = {"node": stamp.node} if stamp.node else {}
+    release = {"version": stamp.version, "matrix": stamp.matrix, **node}
     return gauges(
         (
             ("ok", "1 if all that was checked fits, 0 if not or if nothing was.", [(node, found.ok or 0)]),
@@ -73,7 +74,7 @@ def prometheus(found: Report, host: Host, stamp: Stamp) -> str:
             ("finding", "1 for each finding.", _findings(found, node)),
             ("gpus", "GPUs by name and kernel target.", _gpus(host, node)),
             ("host_info", "Driver and system of the machine.", [(_machine(host) | node, 1)]),
-            ("info", "Release of envcheck and state of its matrix.", [(_release(stamp) | node, 1)]),
+            ("info", "Release of envcheck and state of its matrix.", [(release, 1)]),
             ("last_run_timestamp_seconds", "When this was written, since 1970.", [(node, stamp.seconds)]),
         )
     )
@@ -96,11 +97,6 @@ def _machine(host: Host) -> dict[str, str]:
     """Labels of ``envcheck_host_info``: what is known of them."""
     names = ("os", "arch", "driver", "driver_cuda", "amdgpu", "python")
     return {name: str(host.value(name)) for name in names if host.value(name)}
-
-
-def _release(stamp: Stamp) -> dict[str, str]:
-    """Labels of ``envcheck_info``."""
-    return {"version": stamp.version, "matrix": stamp.matrix}
 
 
 def gauges(series: Iterable[tuple[str, str, Iterable[Sample]]]) -> str:

@@ -96,28 +96,24 @@ def _requested(arguments: tuple[Located, ...]) -> list[tuple[int, str]]:
 
 def _stage(document: Located, image: Located) -> Stage:
     """The container as one stage: the image, what its features install, and the commands that follow."""
-    commands: list[Command] = []
-    installs = [step for name, item in document.get("features").table().items() for step in _feature(name, item)]
+    features = document.get("features").table().items()
+    commands = [Command(("feature", name), item.line, build=False) for name, item in features]
+    installs = [step for name, item in features for step in _feature(name, item)]
     for key in _LATER:
         for item in _scripts(document.get(key)):
             found = shell.commands(item.text, item.line)
             installs += installers.installs(found)
             commands += (replace(command, build=False) for command in found)  # the device is there by then
     env = {name: item.text for name, item in _environment(document).items()}
-    features = [Command(("feature", name), item.line, build=False) for name, item in _features(document)]
     return Stage(
         base=image.text,
         written=image.text,
         line=image.line,
         installs=tuple(settings.applied(step, env) for step in installs),
-        commands=(*features, *commands),
+        commands=tuple(commands),
         env=env,
         user=document.get("remoteUser").text or document.get("containerUser").text or "root",
     )
-
-
-def _features(document: Located) -> list[tuple[str, Located]]:
-    return list(document.get("features").table().items())
 
 
 def _scripts(command: Located) -> Iterator[Located]:
