@@ -239,7 +239,7 @@ def _commands(answer: Answer, question: Question) -> tuple[str, ...]:
     """
     if question.report or question.pasted or question.image or question.python:
         return ()
-    from compat.commands import Asking, written
+    from compat.asking import Asking, written
 
     hosts = (question.host,) if question.host else ()
     command = written(answer, Asking(words=question.words), hosts=hosts).fixes[0].command

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from compat.app import hosts
 from compat.app.elsewhere import with_another_gpu
 from compat.app.files import only_once
-from compat.app.stored import stored
-from compat.commands import ASKING, Asking, written
+from compat.asking import ASKING, Asking, written
 from compat.errors import InputError
 from compat.lazy import dataclass
 
@@ -137,4 +136,6 @@ def _stored(requirements: Sequence[str], target: Target) -> Answer:
         raise InputError(
             "--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan"
         )
+    from compat.app.stored import stored
+
     return stored(target.stored)

@@ -244,7 +244,7 @@ class TargetOptions:
         An image runs elsewhere: what the machine that writes it has counts only where ``--host this`` says so.
         """
         from compat.app.plans import Target
-        from compat.commands import Asking
+        from compat.asking import Asking
 
         words = tuple(word for group in rest for word in (group if isinstance(group, tuple) else typed(group)))
         return Target(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from compat import facts, findings
+from compat import facts
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -20,6 +20,8 @@ def report(found: Report, host: Host, stamp: Stamp | None = None) -> dict[str, A
     ``findings[0]`` is the root cause. ``facts`` has the shape of ``envcheck.host/1``: given back with ``--host`` it
     is judged again.
     """
+    from compat import findings  # a plan is a document too, and has none
+
     return {
         "schema": DOCTOR,
         **(stamp.plain() if stamp else {}),

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from compat.app.elsewhere import with_another_gpu
-from compat.commands import written
+from compat.asking import written
 from compat.facts import Fact, Host
 from compat.matrix import matrix
 from compat.resolve import resolve

@@ -16,8 +16,8 @@ from factory import Settings, write
 
 from compat.app.plans import Target
 from compat.app.platforms import foreign, named, planned_for
+from compat.asking import Asking, written
 from compat.build import outcome, parcel
-from compat.commands import Asking, written
 from compat.errors import InputError, InputErrors, NoPlanError
 from compat.matrix import matrix
 from compat.plan import Answer, Ask, Remedy, dump, load

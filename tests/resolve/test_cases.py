@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from compat import facts
-from compat.commands import written
+from compat.asking import written
 from compat.matrix import Matrix, matrix
 from compat.plan import Answer, Plan, dump, load
 from compat.resolve import resolve

@@ -20,7 +20,7 @@ from rule_neighbours import SOUND
 from compat import sources
 from compat.app.doctor import Question, examine, judged
 from compat.app.plans import Target, machines_of
-from compat.commands import written
+from compat.asking import written
 from compat.facts import host, plain
 from compat.lint import RULES as LINT
 from compat.lint import lint
