@@ -8,9 +8,8 @@ import compat.fixes.plans as plans
 from compat.changes import Command, Install, Package, Variable
 from compat.findings import Fix
 from compat.reading.commands import requirements
-from compat.rules.knowledge import is_version
 from compat.rules.stack import plain
-from compat.versions import admits, minor, requirement
+from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +49,7 @@ def shadowed(subject: Subject) -> Fix | None:
 def rebuild(name: str, subject: Subject) -> Fix:
     """A release of a compiled package for the framework that is there, or its rebuild."""
     package = subject.matrix.package(name)
-    alone = package and not package.follows and not package.wheels
-    if package and alone and not plans.requires(package.name, "", "torch", subject.matrix):
+    if package and not package.follows and not plans.requires(package.name, "", "torch", subject.matrix):
         change = Install(packages=(Package(name=name),), upgrade=True)
         return Fix(f"Install the newest {name}, since this one does not load here.", changes=(change,))
     follows = package.follows if package and package.follows else "torch"
@@ -71,10 +69,8 @@ def rebuild(name: str, subject: Subject) -> Fix:
     if package and not version and _pins(package.name, subject):
         text = f"Bring the {follows} that this {name} requires."
         return Fix(text, changes=(Install(packages=(Package(name=name),)),))
-    page = _page(package.wheels, version, subject) if package and package.wheels else ""
-    rebuilding = Install(packages=(Package(name=name),), index=page, links=bool(page), again=True, compile=True)
-    how = "by a wheel of its page, or compiled here" if page else "compile it here"
-    return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + f": {how}.", changes=(rebuilding,))
+    rebuilding = Install(packages=(Package(name=name),), again=True, compile=True)
+    return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + ": compile it here.", changes=(rebuilding,))
 
 
 def _pins(name: str, subject: Subject) -> bool:
@@ -83,25 +79,6 @@ def _pins(name: str, subject: Subject) -> bool:
     return any(
         line.startswith("torch==") for row in rows if not row.index and not row.compiled for line in row.requires
     )
-
-
-def _page(index: str, version: str, subject: Subject) -> str:
-    """The page with wheels for a torch and its CUDA: all patches of a minor share one; empty where either is unknown.
-
-    Source: PyTorch Geometric's installation guide; pip passes over a page that does not exist.
-    """
-    item = subject.framework()
-    row = next((row for row in subject.matrix.table("indexes") if row.name == index), None)
-    if (
-        row is None
-        or item is None
-        or item.name != "torch"
-        or not item.runtime.startswith("cuda")
-        or not is_version(version)
-    ):
-        return ""
-    variant = f"{minor(version)}.0+cu{item.cuda.replace('.', '')}"
-    return str(row.url).replace("{variant}", variant)
 
 
 def _together(name: str, follows: str, subject: Subject) -> Fix | None:

@@ -133,7 +133,7 @@ def _windows(subject: Subject) -> Fix | None:
         return newest("bitsandbytes", "Windows", subject)
     signals = subject.case.signals
     package = subject.matrix.package("" if subject.missing else subject.compiled())
-    bound = package.name if package and (package.follows == "torch" or package.wheels) else ""
+    bound = package.name if package and package.follows == "torch" else ""
     if own := signals.value("dll_package") or (not subject.missing and signals.value("dll_module")):
         return rebuild(bound, subject) if bound and signals.value("dll_module") else _runtime_for(own)
     if taken := taker(subject):

@@ -90,8 +90,8 @@ def _of_another(subject: Subject) -> Fix | None:
     usual = [row for row in rows if not row.index and not row.compiled]
     if subject.host.platform == "windows" and usual and not any("win_amd64" in row.platforms for row in usual):
         return Fix(f"{package.name} has no build for Windows: use WSL2.", changes=(Command("wsl --install"),))
-    beside = package.follows == "torch" or package.wheels
-    return rebuild(package.name, subject) if "dgl-cpu" in subject.case.signals and beside else None
+    beside = "dgl-cpu" in subject.case.signals and package.follows == "torch"
+    return rebuild(package.name, subject) if beside else None
 
 
 def _for_intel(subject: Subject) -> Fix | None:

@@ -155,10 +155,7 @@ def conditions(
             yield f"{verdict.name}: {verdict.why}"
     yield from _unread_pins(chosen)
     yield from _preloads(search, chosen)
-    for weighed in chosen:
-        if weighed.option.build.compiled:
-            name = weighed.option.label
-            yield f"{name} is published as source: it is compiled at installation, with a toolkit's devel image"
+    yield from _sources(chosen)
     yield from _inferred(search, chosen)
     yield from _newer_inferred(search, found)
     yield from _newer_forward(search, found)
@@ -168,6 +165,15 @@ def conditions(
     if image is not None and image.python_from == "uv":
         lacks = f"{image.os} packages no final release of it"
         yield f"Python {found.footing.python} comes as a standalone build, since {lacks}"
+
+
+def _sources(chosen: Sequence[Weighed]) -> Iterator[str]:
+    """Builds that are compiled where they are installed; beside a later framework nobody has seen them compile."""
+    for option in (weighed.option for weighed in chosen if weighed.option.build.compiled):
+        yield f"{option.label} is published as source: it is compiled at installation, with a toolkit's devel image"
+        leads = (one.option for one in chosen if one.option.is_framework and one.option.package in option.lines)
+        if later := next((one for one in leads if "" < option.build.date < one.build.date), None):
+            yield f"{option.label} is older than {later.label}: whether it compiles beside it is not known"
 
 
 def preload(search: Search, weighed: Weighed) -> str:

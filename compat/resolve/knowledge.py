@@ -133,9 +133,11 @@ class Knowledge:
     def lacks_code(self, option: Option) -> bool:
         """Whether a build without GPU code has a twin with some: the same release, published for the same place.
 
-        Such a build is a stub (a distribution whose extras bring the code) or a smaller wheel for the CPU.
+        Such a build is a stub (a distribution whose extras bring the code) or a smaller wheel for the CPU. Sources of
+        an extension are neither: they are compiled for the GPUs of its framework.
         """
-        if option.vendor or not option.version:
+        row = self.matrix.packages.get(option.package)
+        if option.vendor or not option.version or (option.build.compiled and row and row.follows):
             return False
         coded = self._coded(option.package)
         return any((option.version, place) in coded for place in option.build.platforms)

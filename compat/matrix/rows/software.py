@@ -31,7 +31,6 @@ class Package(Row):
         preload: call that lets it find CUDA's packages where no path of the loader names them, since its objects have
             no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
         elsewhere: a maker of GPUs and where builds for those are that no row is for, ``amd: wheels for ...``.
-        wheels: index whose pages, one for each framework and CUDA, have its wheels; the default one has its sources.
         on_windows: distribution of others that has its wheels for Windows, where it has none (``triton-windows``).
     """
 
@@ -47,7 +46,6 @@ class Package(Row):
     same: str = ""
     preload: str = ""
     elsewhere: tuple[str, ...] = ()
-    wheels: str = ""
     on_windows: str = ""
 
 
