@@ -146,10 +146,12 @@ def is_twin(matrix: Matrix, companion: Part, leader: Part, *, kin: bool = False)
     """Whether a companion is built once per build of its framework, so that the two must be of one runtime.
 
     It is where both come as variants of one index (torchvision), or where a release has builds for several minors of
-    one major (bitsandbytes); a companion with one build per major runs beside any minor of it.
+    one major (bitsandbytes); a companion with one build per major runs beside any minor of it, as do some others.
     """
     row = matrix.packages.get(companion.package)
     if row is None or row.follows != leader.package:
+        return False
+    if row.any_minor and companion.runtime and leader.runtime and not (kin or apart(companion.runtime, leader.runtime)):
         return False
     return kin or companion.has_minors or _shares_index(matrix, companion.package, leader.package)
 

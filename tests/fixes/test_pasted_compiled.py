@@ -159,7 +159,11 @@ PASTED = {
             'PyTorch version: 2.3.1+cu121\nFile "/v/site-packages/torch_scatter/scatter.py", line 72, in scatter_max\n'
             "RuntimeError: Not compiled with CUDA support"
         ),
-        ("cpu-only-build", "torch-scatter==2.1.2+pt23cu121 --find-links https://data.pyg.org/whl/torch-2.3.0+cu121.html", "torch=="),
+        (
+            "cpu-only-build",
+            "torch-scatter==2.1.2+pt23cu121 --find-links https://data.pyg.org/whl/torch-2.3.0+cu121.html",
+            "torch==",
+        ),
     ),
     "a package that requires one torch brings it": (
         "ImportError: /v/lib/python3.10/site-packages/vllm/_C.abi3.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",

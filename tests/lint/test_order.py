@@ -171,8 +171,6 @@ def test_one_line_and_one_cause_give_one_finding():
 NAMED = [
     ("torch==2.6.0\ncausal-conv1d==1.5.0.post8+cu12torch2.4\n", True),
     ("torch==2.4.1\ncausal-conv1d==1.5.0.post8+cu12torch2.4\n", False),
-    ("torch==2.4.1\ntorch-scatter==2.1.2+pt24cu124\n", False),
-    ("torch==2.6.0\ntorch-scatter==2.1.2+pt24cu124\n", True),
     (
         "torch==2.6.0\nhttps://example.org/flash_attn-2.7.4+cu12torch2.5cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n",
         True,
@@ -183,6 +181,21 @@ NAMED = [
 @pytest.mark.parametrize(("text", "faulty"), NAMED)
 def test_the_name_of_a_wheel_tells_its_torch(text, faulty):
     assert bool(told(text, "framework-build-tag-mismatch", "requirements.txt")) is faulty
+
+
+@pytest.mark.parametrize(
+    ("torch", "fixes"),
+    [
+        ("torch==2.4.1", []),  # its CUDA is 12.1: the extension asks for the same major alone
+        ("torch==2.6.0", ["Ask for torch-scatter==2.1.2+pt26cu126."]),
+        ("torch==2.4.1+cpu", ["Ask for torch-scatter==2.1.2+pt24cpu."]),
+    ],
+)
+def test_a_wheel_of_a_page_goes_with_its_torch_and_a_cuda_of_its_major(torch, fixes):
+    text = f"--find-links https://data.pyg.org/whl/torch-2.4.0+cu124.html\n{torch}\ntorch-scatter==2.1.2+pt24cu124\n"
+    codes = ("framework-pair-mismatch", "framework-build-tag-mismatch")
+    found = [each for code in codes for each in told(text, code, "requirements.txt")]
+    assert [each.fix.text for each in found if each.severity == "error"] == fixes
 
 
 NIGHTLY = "https://download.pytorch.org/whl/nightly/cu128"

@@ -22,6 +22,7 @@ class Package(Row):
         module: name to import.
         aliases: other names people type or other distributions of the same thing (``pytorch``).
         follows: package whose build it must match in runtime and variant (``torch`` for torchvision); empty if none.
+        any_minor: whether its code loads beside a build of ``follows`` for another minor of the same CUDA major.
         plugs: framework to which it brings a device that the framework has no build for, so that its CPU build goes
             with it (``torch`` for torch-npu); empty if none.
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
@@ -40,6 +41,7 @@ class Package(Row):
     module: str = ""
     aliases: tuple[str, ...] = ()
     follows: str = ""
+    any_minor: bool = False
     plugs: str = ""
     cpu_name: str = ""
     needs: tuple[str, ...] = ()
