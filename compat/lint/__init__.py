@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "lint"]
 
-# What a batch script has in an image's place is a toolkit of the machine, which nobody ships.
+# What a batch script has in an image's place is a toolkit of the machine, which nobody ships; a compose file's images
+# are told of as its services.
 _OF_IMAGES: Final = (images, systems)
 _FAMILIES: Final = (
     images,
@@ -105,7 +106,7 @@ def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix, on: Host | None
     """Every family of rules over every stage; services of a compose file have no stage and are asked by themselves."""
     for scene in stages:
         for family in _FAMILIES:
-            if scene.ask.kind == "job" and family in _OF_IMAGES:
+            if scene.ask.kind in {"job", "compose"} and family in _OF_IMAGES:
                 continue
             for rule in family.RULES:
                 yield from rule(scene)

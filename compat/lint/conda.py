@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.libraries as libraries
 from compat import versions
-from compat.joints.releases import Release, verdict
+from compat.joints.python import in_order
 from compat.joints.verdict import Clash
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_request
+from compat.lint.walk import CONDA_NAMES
 from compat.sources.values import BUILT, Install, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.matrix.rows import Row
 
-# What conda calls otherwise than the package index does.
-NAMES: Final[Mapping[str, str]] = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
 # Channels that hold what their makers built, so that what one of them lacks no other mirrors; any other may hold all.
 _PUBLIC: Final = frozenset(
     ["pytorch", "conda-forge", "defaults", "nodefaults", "nvidia", "anaconda", "main", "bioconda", "r", "free", "msys2",
@@ -41,21 +40,23 @@ _GPU_ONLY: Final = frozenset({"pytorch-gpu", "tensorflow-gpu"})
 _MEANS_CUDA: Final = frozenset({"cuda-version", "cuda-toolkit", "cuda", "cudatoolkit", "cudnn", "cuda-nvcc"})
 
 
-def pairs(scene: Scene) -> Iterator[Finding]:
-    """framework-pair-mismatch: a companion whose every wheel requires another torch than conda is asked for."""
-    named = {NAMES.get(request.name, request.name): request for request in scene.conda}
-    torch = named.get("torch")
-    for name in ("torchvision", "torchaudio"):
-        other = named.get(name)
-        if torch is None or other is None or not _release(torch) or not _release(other):
+def another_python(scene: Scene) -> Iterator[Finding]:
+    """python-unsupported: a release that nobody built for the Python beside it.
+
+    PyTorch's own channel has the Pythons of the wheels. Of conda-forge's rebuilds for a Python that came out meanwhile
+    nothing is known, so that the next one is a warning there.
+    """
+    for item in scene.env:
+        rows = scene.matrix.builds_of(item.request.name, item.request.exact) if item.of_conda and scene.python else ()
+        pythons = in_order(python for row in rows for python in row.python if python[-1:].isdigit())
+        if not pythons or scene.python in pythons or item.request.build:
             continue
-        if torch.build and other.build:
-            continue  # an export names builds that conda's solver has put together
-        both = Release(name, _release(other)), Release("torch", _release(torch))
-        found = verdict(scene.matrix, *both, scene.worlds[0], third=False)
-        if isinstance(found, Clash) and found.wants:
-            detail = f"{other.text} requires torch{found.wants}, and {torch.text} is asked for."
-            yield _warning("framework-pair-mismatch", scene, other, detail)
+        near = versions.release(scene.python)[1] - versions.release(pythons[-1])[1] == 1
+        detail = (
+            f"{item.request.text} was built for Python {pythons[0]} to {pythons[-1]}, and {scene.python} is asked for."
+        )
+        level: Severity = "warning" if near and "conda-forge" in item.step.channels else "error"
+        yield of_request("python-unsupported", item, scene, detail, severity=level, confidence="likely", rows=rows[:1])
 
 
 def variants(scene: Scene) -> Iterator[Finding]:
@@ -63,7 +64,9 @@ def variants(scene: Scene) -> Iterator[Finding]:
 
     Source: build scripts of PyTorch's conda packages (``py3.9_cuda11.3_cudnn8.2.0_0``, ``py39_cu113``).
     """
-    named = {name: request for request in scene.conda if (name := NAMES.get(request.name, request.name)) in _FAMILY}
+    named = {
+        name: request for request in scene.conda if (name := CONDA_NAMES.get(request.name, request.name)) in _FAMILY
+    }
     torch = named.get("torch")
     device = {name: _device(request.build) for name, request in named.items()}
     for name, request in named.items():
@@ -187,15 +190,10 @@ def floating(scene: Scene) -> Iterator[Finding]:
                 yield finding("pin-missing", scene, request.line, detail, severity="info")
 
 
-def _release(request: Request) -> str:
-    """The one release that a conda specification of three numbers means; empty for anything looser."""
-    found = re.fullmatch(r"==(\d+\.\d+\.\d+)(?:\.\*)?", request.spec)
-    return found[1] if found else ""
-
-
 def twice(scene: Scene) -> Iterator[Finding]:
     """framework-duplicate-install: a framework from conda, and once more from pip."""
-    named = {NAMES.get(request.name, request.name): _release(request) for request in scene.conda}
+    held = (*scene.env, *(old for old, _ in scene.replaced))
+    named = {item.request.name: item.request.exact for item in held if item.of_conda}
     for item in scene.own:
         package, there = scene.matrix.package(item.request.name), named.get(item.request.name, "")
         if there and not (item.replaces or item.request.url) and versions.admits(item.request.spec, there):
@@ -257,4 +255,4 @@ def _warning(code: str, scene: Scene, request: Request, detail: str, *, fix: str
     return finding(code, scene, request.line, detail, severity="warning", confidence="likely", fix=fix)
 
 
-RULES: Final = (pairs, variants, absent, mkl, floating, twice, deviceless, undeclared)
+RULES: Final = (another_python, variants, absent, mkl, floating, twice, deviceless, undeclared)

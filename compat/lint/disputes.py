@@ -93,7 +93,9 @@ def between(
     fix: str = "",
 ) -> Finding:
     """A finding about two requests, at the later one; it is certain where one run of an installer has to give both."""
-    sure = isinstance(dispute.verdict, Clash) and solved_together(item, other, scene)
+    mild = item.of_conda or other.of_conda
+    severity = "warning" if mild and severity == "error" else severity
+    sure = isinstance(dispute.verdict, Clash) and solved_together(item, other, scene) and not mild
     told = ((each.by or each.request.text, f"{scene.ask.file}:{each.request.line}") for each in (item, other))
     return finding(
         code, scene, max(item.request.line, other.request.line), detail, severity=severity, fix=fix, sources=sources,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Confidence, Evidence, Finding, Fix, Place, Severity
 from compat.lint.pages import RULES
+from compat.sources.values import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ def page(code: str) -> Page:
 
 def finding(
     code: str,
-    scene: Scene,
+    where: Scene | Ask,
     line: int,
     detail: str,
     *,
@@ -37,8 +38,8 @@ def finding(
     sources: tuple[str, ...] = (),
     confidence: Confidence = "certain",
 ) -> Finding:
-    """A finding at a line of the scene's file, with the code's own title and fix where none is given."""
-    told = page(code)
+    """A finding at a line of a file, or of the scene's, with the code's own title and fix where none is given."""
+    told, ask = page(code), where if isinstance(where, Ask) else where.ask
     return Finding(
         code=code,
         severity=severity,
@@ -48,7 +49,7 @@ def finding(
         evidence=evidence,
         fix=Fix(fix or told.fix, commands),
         sources=sources,
-        place=Place(scene.ask.file, line),
+        place=Place(ask.file, line),
     )
 
 

@@ -62,7 +62,7 @@ def _pairs(scene: Scene) -> Iterator[Finding]:
 def _naming(scene: Scene) -> Iterator[tuple[Taken, Taken, set[str]]]:
     """Each request with each other one whose package it requires, and how: with n versions of each of two n * n."""
     by_name: dict[str, list[Taken]] = {}
-    taken = _distinct(scene.taken)
+    taken = _distinct(scene.asked)
     for item in (*taken, *(item for item in scene.env if item.by)):
         by_name.setdefault(item.request.name, []).append(item)
     for item in taken:
@@ -83,6 +83,10 @@ def _may_meet(item: Taken, other: Taken, scene: Scene) -> bool:
     """Whether some environment holds both; what was asked for without its dependencies bounds nothing."""
     if other is item or other.base or alternatives(item, other) or not alike(item.step, other.step):
         return False
+    if item.of_conda or other.of_conda:  # what else conda's builds require is not what the wheels do
+        known = scene.matrix.package(other.request.name) or other.request.name == "numpy"
+        if not known or (item.request.build and other.request.build):
+            return False
     plain = versions.public(other.version) if other.version else None
     if plain is not None and plain.pre:
         return False  # a maker's own build of that release (2.1.0a0): what it stands for is not known
@@ -290,7 +294,8 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
     place, sources = max(item.request.line, other.request.line), cited([dispute], scene)
     why = dispute.clash.why if dispute.clash else ""
     if _are_twins(dispute, scene):
-        level: Severity = "warning" if "rocm" in kinds else "error"  # ROCm's minors were published crosswise
+        mild = "rocm" in kinds or item.of_conda or other.of_conda  # ROCm's minors were published crosswise
+        level: Severity = "warning" if mild else "error"
         asked = nearest.tagged(item, other, scene)
         fix = f"Ask for {asked}." if asked else ""
         yield finding("framework-build-tag-mismatch", scene, place, f"{why}.", severity=level, fix=fix, sources=sources)

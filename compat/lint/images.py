@@ -222,6 +222,7 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     if base is None or not base.has_cuda_libraries or not scene.final:
         return
     carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
+    carriers = [item for item in carriers if not item.of_conda]
     if base.installed:  # whose own framework needs the CUDA that is there: only what takes its place makes it idle
         carriers = [item for item in carriers if item.request.name in base.installed]
     needy = [item for item in scene.builds if (item.build and item.build.cuda_from == "system")]

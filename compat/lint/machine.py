@@ -78,7 +78,7 @@ def not_judged(scene: Scene) -> Iterator[Unchecked]:
         return
     telling = any(item.build and item.build.kernels not in {(), ("-",)} for item in scene.taken)
     settled = {item.request.name for item in scene.taken if item.build and _is_sure(item)}
-    for item in scene.taken:
+    for item in scene.asked:
         what = f"{item.request.text} ({scene.ask.file}:{item.request.line}) on the machine it is meant for"
         package = scene.matrix.package(item.request.name)
         if package is None or item.outcome.why == "kept" or (not item.build and item.request.name in settled):
@@ -140,7 +140,9 @@ def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
         kernels = tuple(target for target in build.kernels if target != "-") if is_seen else ()
         stated["builds"] = Fact({name: Build(runtime=build.runtime, kernels=kernels)}, source)
     for one in _by_the_doctor(machine, stated, place, scene):
-        told = nearest.together(f"{name}=={version}", machine, scene) if one.code in _MOVED else ""
+        told = (
+            nearest.together(f"{name}=={version}", machine, scene) if one.code in _MOVED and not item.of_conda else ""
+        )
         other = " Or upgrade the NVIDIA driver." if told and one.code.startswith("driver-") else ""
         yield replace(one, fix=Fix(told + other)) if told else one
 

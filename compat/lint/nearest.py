@@ -64,8 +64,13 @@ def instead(moving: Taken, kept: Taken, scene: Scene) -> str:
     """
     if found := beside(moving, kept, scene):
         return f"Ask for {found}."
-    known, wish = scene.nearest, pin(kept)
-    if scene.machine is not None and len(known) < _MOST and (wish, ()) not in known:
+    return there(kept, scene) if scene.machine is not None else ""
+
+
+def there(item: Taken, scene: Scene) -> str:
+    """What to ask for in the place of a pin that has no build for the scene's Python, or for its machine's GPUs."""
+    known, wish = scene.nearest, pin(item)
+    if len(known) < _MOST and (wish, ()) not in known:
         known[wish, ()] = together(wish, _machine(scene), scene)
     return known.get((wish, ()), "")
 

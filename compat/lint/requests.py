@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+import compat.lint.nearest as nearest
 import compat.lint.origins as origins
 import compat.lint.vendors as vendors
 from compat import versions
 from compat.findings import Evidence, Finding, Severity
 from compat.joints.build import is_unseen
-from compat.joints.python import is_for
+from compat.joints.python import in_order, is_for
 from compat.lint.finding import finding, of_request, seen
+from compat.lint.walk import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -29,13 +31,14 @@ def unmet(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
     for item in scene.own:
         wheel = unquote(item.request.url.partition("#")[0].rpartition("/")[2])
-        made, pythons = versions.wheel_pythons(wheel), {item.python} if item.python else scene.pythons
+        here = {world.python for world in scene.worlds if scene.pythons and together((item.request.marker,), (world,))}
+        made, pythons = versions.wheel_pythons(wheel), {item.python} if item.python else here
         old = made == ["2.7"] and item.python  # a system may have a second pip, of Python 2
         if made and pythons and not old and not pythons & {*made}:
-            detail = f"{wheel} is for Python {' or '.join(made)}, and here is {' or '.join(sorted(pythons))}."
+            detail = f"{wheel} is for Python {' or '.join(made)}, and here is {' or '.join(in_order(pythons))}."
             yield of_request("python-unsupported", item, scene, detail)
         elif not item.python and pythons and _out_of_reach(item, pythons, scene):
-            yield _no_python(item, scene)
+            yield _no_python(item, scene, pythons)
         if item.outcome.status == "none":
             yield from _none(item, scene)
         elif _only_default(item, scene):
@@ -195,16 +198,16 @@ def refused(scene: Scene) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _no_python(item: Taken, scene: Scene) -> Finding:
+def _no_python(item: Taken, scene: Scene, here: Collection[str] = ()) -> Finding:
     """A release that has no wheel for the stage's Python, with those that it has."""
-    exact, here = item.request.exact, {"any", scene.platform}
+    exact, platforms = item.request.exact, {"any", scene.platform}
     builds = [
-        b for b in scene.rows(item.request.name) if b.version == exact.partition("+")[0] and here & {*b.platforms}
+        b for b in scene.rows(item.request.name) if b.version == exact.partition("+")[0] and platforms & {*b.platforms}
     ]
     builds = [b for b in builds if b.full_version == exact] or builds
     builds = [b for b in builds if {*item.request.extras} & {*b.extras, *b.also}] or builds
     pythons = sorted({p for b in builds for p in b.python}, key=origins.number)
-    python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
+    python = item.step.python or item.python or " or ".join(in_order(here))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
     return finding(
         "python-unsupported",
@@ -212,6 +215,7 @@ def _no_python(item: Taken, scene: Scene) -> Finding:
         item.request.line,
         f"{item.request.text} has no wheel for Python {python}{offered}.",
         severity="error",
+        fix=nearest.there(item, scene) if scene.python and exact else "",
         confidence="likely" if any(is_unseen(scene.matrix, row, "python") for row in builds) else "certain",
         evidence=(seen(item, scene), Evidence("python", python, scene.ask.file)),
         sources=tuple(dict.fromkeys(scene.matrix.cite(row) for row in builds)),

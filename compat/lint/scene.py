@@ -116,6 +116,11 @@ class Scene:
         return tuple(item for item in self.taken if id(item) in there)
 
     @cached_property
+    def asked(self) -> tuple[Taken, ...]:
+        """What pip and uv are asked for, and what of conda is there, by pip's names."""
+        return (*self.taken, *(item for item in self.env if item.of_conda))
+
+    @cached_property
     def compiles(self) -> bool:
         """Whether something may be compiled here, or use a compiler at run time; of a script that is not known."""
         sources = [item.request.name for item in self.taken if not item.request.url.endswith(".whl")]
@@ -146,6 +151,8 @@ class Scene:
         """Pythons that the environment can have; empty if nothing limits them."""
         if self.python:
             return frozenset({self.python})
+        if self.base is None and self.ask.python:
+            return frozenset(world.python for world in self.worlds)
         others = any(re.fullmatch(r"python3\.\d+", request.name) for request in self.apt)
         untouched = self.base is not None and not self.conda and not others and not brings_pythons(self.commands)
         return bases.pythons_of(self.base, self.matrix) if self.base and untouched else frozenset()

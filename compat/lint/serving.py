@@ -11,10 +11,10 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
-from compat.findings import Evidence, Finding, Fix, Place
+from compat.findings import Evidence
 from compat.joints import formats
 from compat.joints.verdict import Clash
-from compat.lint.finding import page
+from compat.lint.finding import finding
 from compat.matrix.rows import Format
 from compat.sources.shell import line_of
 from compat.sources.values import ENTRYPOINT, Ask, Command, Service
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.facts import Host
+    from compat.findings import Finding
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
@@ -57,7 +58,7 @@ _SEVERAL: Final = frozenset(
 
 def unsupported(scene: Scene) -> Iterator[Finding]:
     """precision-unsupported: of the steps, and of what the container starts."""
-    if scene.machine is None or not (scene.final or scene.ask.kind == "kubernetes"):
+    if scene.machine is None or not scene.final:
         return
     steps = [one for one in scene.commands if one.build]
     known = {item.request.name: item.request.exact for item in scene.env}
@@ -88,16 +89,10 @@ def _spread(command: Command, service: Service, ask: Ask, matrix: Matrix) -> Ite
         return
     wanted = prod(int(value[:9]) for value, _ in sizes)
     if wanted > service.given:
-        told, line = page("gpus-too-few"), sizes[0][1] or command.line
+        line = sizes[0][1] or command.line
         options = " ".join(f"{name} {given[name][0]}" for name in _SPREADS if name in given)
-        yield Finding(
-            code=told.code,
-            severity="error",
-            title=told.title,
-            detail=f"{service.name} asks for {wanted} GPUs by {options}, and is given {service.given}.",
-            fix=Fix(told.fix),
-            place=Place(ask.file, line),
-        )
+        detail = f"{service.name} asks for {wanted} GPUs by {options}, and is given {service.given}."
+        yield finding("gpus-too-few", ask, line, detail, severity="error")
 
 
 def _held(base: Base) -> tuple[str, bool]:
@@ -128,15 +123,15 @@ def _judged(
             found = formats.verdict(asked, build, gpu.target or "")
             if isinstance(found, Clash):
                 shown = gpu.name or gpu.target or ""
-                yield Finding(
-                    code=CODE,
+                yield finding(
+                    CODE,
+                    ask,
+                    line or command.line,
+                    f"{shown} ({gpu.target}) does not run {option} {value}: {found.why}.",
                     severity="error",
-                    title=page(CODE).title,
-                    detail=f"{shown} ({gpu.target}) does not run {option} {value}: {found.why}.",
                     evidence=(Evidence("gpus", shown, machine.source("gpus")),),
-                    fix=Fix(_nearest(rows, found, option, gpu.target or "") or page(CODE).fix),
+                    fix=_nearest(rows, found, option, gpu.target or ""),
                     sources=tuple(map(matrix.cite, found.rows)),
-                    place=Place(ask.file, line or command.line),
                 )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 import compat.lint.walk as walk
 from compat.lint.scene import Scene, brings_pythons, vendor_runtime
-from compat.sources.values import IMAGED, ORDERED, Ask, Command, Install, Request, Stage
+from compat.sources.values import BUILT, IMAGED, ORDERED, Ask, Command, Install, Request, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,8 +73,8 @@ def _scene(
     glibc = bases.glibc_of(base, matrix) if base else (bare.glibc or "") if bare else ""
     known = Scene(
         ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, python=python, commands=commands, arch=arch,
-        glibc=glibc, final=stage is ask.final, has_python=_has_python(chain, base, commands), machine=machine,
-        device=vendor_runtime(machine) if machine else "",
+        glibc=glibc, final=stage is ask.final or ask.kind not in BUILT, machine=machine,
+        has_python=_has_python(chain, base, commands), device=vendor_runtime(machine) if machine else "",
     )  # fmt: skip
     worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
     steps = walk.Walk(matrix, known.platform, glibc, worlds, at_once=ask.kind not in ORDERED)
@@ -86,6 +86,8 @@ def _scene(
             if step.manager in {"conda", "apt"}:
                 requests = conda if step.manager == "conda" else apt
                 requests += step.requests if step.action == "install" else ()
+                if requests is conda and step.action == "install":
+                    steps.begin(walk.of_conda(step, matrix, mine=part is stage))
             else:
                 steps.step(step, python, mine=part is stage)
     return replace(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 import compat.lint.images as images
 from compat import versions
-from compat.findings import Finding, Fix, Place, Severity
-from compat.lint.finding import finding, page
+from compat.lint.finding import finding
 from compat.lint.systems import UPDATES
 from compat.sources.values import BUILT, ENTRYPOINT, Ask, Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix import Matrix
@@ -215,7 +215,7 @@ def refused(ask: Ask) -> Iterator[Finding]:
     """instruction-unknown: the first line that no builder reads."""
     for line, why, fix in ask.refused[:1]:
         detail = f"{why}: the build stops before it begins."
-        yield _of_service(ask, "instruction-unknown", line, detail, severity="error", fix=fix)
+        yield finding("instruction-unknown", ask, line, detail, severity="error", fix=fix)
 
 
 def half_listed(scene: Scene) -> Iterator[Finding]:
@@ -245,16 +245,16 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
         ]
         if fixed and service.device_line not in told:
             told.add(service.device_line)
-            yield _of_service(
-                ask, "devices-hardcoded", service.device_line, f"{service.name} is bound to device {', '.join(fixed)}."
-            )
+            detail = f"{service.name} is bound to device {', '.join(fixed)}."
+            yield finding("devices-hardcoded", ask, service.device_line, detail, severity="warning")
         for name, (code, why) in _PRIVATE.items():
             if service.env.get(name, "") not in {"", "0"} and "$" not in service.env[name]:
                 line = service.env_lines.get(name, service.line)
-                yield _of_service(ask, code, line, f"{service.name} sets {name}={service.env[name]}: {why}.")
+                detail = f"{service.name} sets {name}={service.env[name]}: {why}."
+                yield finding(code, ask, line, detail, severity="warning")
         if service.withdrawn:
             detail = f"{service.name} asks for {service.withdrawn}, which no cluster since Kubernetes 1.11 offers."
-            yield _of_service(ask, "k8s-no-gpu-resource", service.resource_line, detail, severity="error")
+            yield finding("k8s-no-gpu-resource", ask, service.resource_line, detail, severity="error")
 
 
 def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Finding]:
@@ -263,21 +263,13 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
         return
     base = bases.read(service.image, matrix)
     if not base.digest and (not base.tag or base.tag.startswith("latest") or base.tag.endswith("latest")):
-        yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.", severity="info")
+        yield finding("pin-missing", ask, service.image_line, f"{service.image} moves.", severity="info")
     if (base.row and base.row.status == "gone") or bases.never_published(base, matrix):
         detail = f"{service.image} is not in its registry any more."
-        yield _of_service(ask, "base-tag-gone", service.image_line, detail, severity="error")
+        yield finding("base-tag-gone", ask, service.image_line, detail, severity="error")
     elif base.row and base.row.status == "eol":
         detail = f"{service.image} gets no rebuilds any more."
-        yield _of_service(ask, "base-tag-eol", service.image_line, detail, severity=images.age(base.os, matrix))
-
-
-def _of_service(
-    ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning", fix: str = ""
-) -> Finding:
-    """A finding at a service of a compose file, which has no stage of its own."""
-    told, place = page(code), Place(ask.file, line)
-    return Finding(code=code, severity=severity, title=told.title, detail=detail, fix=Fix(fix or told.fix), place=place)
+        yield finding("base-tag-eol", ask, service.image_line, detail, severity=images.age(base.os, matrix))
 
 
 RULES: Final = (queries, host_software, keys, settings, jetson, root_user, half_listed)

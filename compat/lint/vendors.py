@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import compat.lint.nearest as nearest
 from compat.findings import Evidence, Finding, Severity
 from compat.joints.build import carried
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_base
 from compat.lint.scene import RUNTIMES, Scene
 
 
@@ -23,7 +24,8 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             # a base of the other vendor may be there for its Python alone
             level: Severity = "error" if package and package.kind == "framework" else "warning"
             what = f"{item.request.text} is a {item.build.runtime} build"
-            yield _vendor(scene, item.request.line, what, level, sources=(scene.matrix.cite(item.build),))
+            fix = nearest.there(item, scene) if scene.machine and item.request.exact and not item.of_conda else ""
+            yield _vendor(scene, item.request.line, what, level, fix, sources=(scene.matrix.cite(item.build),))
     yield from _vendor_words(scene)
     yield from _of_cluster(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
@@ -42,15 +44,10 @@ def _of_cluster(scene: Scene) -> Iterator[Finding]:
     """A container that asks a cluster for GPUs of another vendor than its image is made for."""
     wanted = RUNTIMES.get(scene.stage.vendor, "")
     if scene.base and wanted and scene.base.kind in {"cuda", "rocm"} and scene.base.kind != wanted:
-        yield finding(
-            "wrong-vendor-build",
-            scene,
-            scene.stage.line,
-            f"{scene.base.reference} is made for another vendor's GPUs than {scene.stage.vendor}.com/gpu gives.",
-            severity="error",
-            fix="Take the image of the GPU's vendor, or ask for the resource of the image's.",
-            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.stage.line}"),),
-        )
+        given = f"{scene.stage.vendor}.com/gpu"
+        detail = f"{scene.base.reference} is made for another vendor's GPUs than {given} gives."
+        fix = "Take the image of the GPU's vendor, or ask for the resource of the image's."
+        yield of_base("wrong-vendor-build", scene, scene.stage.line, detail, fix=fix)
 
 
 def _vendor_words(scene: Scene) -> Iterator[Finding]:
@@ -64,7 +61,9 @@ def _vendor_words(scene: Scene) -> Iterator[Finding]:
             yield _vendor(scene, line, f"{name} names {found.group()}")
 
 
-def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error", sources: tuple[str, ...] = ()) -> Finding:
+def _vendor(
+    scene: Scene, line: int, what: str, severity: Severity = "error", fix: str = "", sources: tuple[str, ...] = ()
+) -> Finding:
     """A build for another vendor's GPUs than the base is made for, or than the machine has."""
     based = scene.base is not None and scene.base.kind == scene.gpu
     base = scene.base.reference if scene.base else ""
@@ -73,7 +72,8 @@ def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error", so
         () if based or scene.machine is None else (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
     )
     detail = f"{what}, {where}."
-    return finding("wrong-vendor-build", scene, line, detail, severity=severity, evidence=evidence, sources=sources)
+    code = "wrong-vendor-build"
+    return finding(code, scene, line, detail, severity=severity, fix=fix, evidence=evidence, sources=sources)
 
 
 def devices(scene: Scene) -> str:

@@ -33,6 +33,9 @@ _REPLACING: Final = frozenset(
 # A specifier with an end on both sides.
 _RANGE: Final = re.compile(r"==[^,]*\*|~=|>.*<|<.*>")
 LOOSE: Final = frozenset({"--no-deps", "--no-dependencies"})
+# What conda calls otherwise than the package index does, and its packages that say which CUDA a framework is built for.
+CONDA_NAMES: Final = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
+_CONDA_CUDA: Final = frozenset({"pytorch-cuda", "cudatoolkit"})
 # Pythons that anything in the matrix was ever built for.
 _PYTHONS: Final = tuple(f"3.{minor}" for minor in range(6, 16))
 
@@ -79,6 +82,11 @@ class Taken:
     def settled(self) -> bool:
         """Whether what stands beside the request leaves it no choice of version."""
         return self.spec != self.request.spec or self.outcome.why in {"kept", "led"}
+
+    @property
+    def of_conda(self) -> bool:
+        """Whether conda installs it, whose builds of a release may require other releases than the index's wheels."""
+        return self.step.manager == "conda"
 
     @property
     def replaces(self) -> bool:
@@ -373,6 +381,27 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
             yield Taken(
                 Request(name=name, line=line), step, origins.Outcome("unknown", why="base"), base=True, mine=False
             )
+
+
+def of_conda(step: Install, matrix: Matrix, *, mine: bool) -> Iterator[Taken]:
+    """What conda is asked for, by pip's names; a framework with its build where the CUDA beside it tells that one.
+
+    A lock or an export names what conda's solver has put together: only its own builds are known to fit.
+    """
+    cuda = {one.name: _plain(one.spec) for one in step.requests if one.name in _CONDA_CUDA}
+    series = next((f"cuda{versions.minor(number)}" for number in cuda.values() if "." in number), "")
+    for one in step.requests if "--locked" not in step.options else ():
+        name, number = CONDA_NAMES.get(one.name, one.name), _plain(one.spec)
+        request = replace(one, name=name, spec=f"=={number}" if number.count(".") > 1 else one.spec)
+        own = [row for row in matrix.builds_of(name, number) if row.runtime == series] if series and number else []
+        found = origins.Outcome("build", own[0]) if own else origins.Outcome("unknown", why="conda")
+        yield Taken(request, step, found, mine=mine)
+
+
+def _plain(spec: str) -> str:
+    """The release that a conda specification means, without the pattern: ``==2.3.1.*`` -> ``2.3.1``."""
+    found = re.fullmatch(r"==(\d+(?:\.\d+)*)(?:\.\*)?", spec)
+    return found[1] if found else ""
 
 
 def _is_of(build: Build, base: Base) -> bool:

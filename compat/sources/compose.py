@@ -5,9 +5,11 @@ Source: Compose specification (``deploy.resources.reservations.devices``, ``gpus
 
 from __future__ import annotations
 
-from compat.sources import shell
+from collections.abc import Iterable, Iterator
+
+from compat.sources import installers, shell
 from compat.sources.documents import Located, read_yaml
-from compat.sources.values import Ask, Service, number_of_gpus
+from compat.sources.values import Ask, Service, Stage, number_of_gpus
 
 
 def read(text: str, file: str) -> Ask:
@@ -16,8 +18,16 @@ def read(text: str, file: str) -> Ask:
     Raises:
         InputError: if it is not YAML.
     """
-    services = read_yaml(text, file).get("services").table()
-    return Ask(file=file, kind="compose", services=tuple(_service(name, body) for name, body in services.items()))
+    found = read_yaml(text, file).get("services").table()
+    services = tuple(_service(name, body) for name, body in found.items())
+    return Ask(file=file, kind="compose", services=services, stages=tuple(_stages(services)))
+
+
+def _stages(services: Iterable[Service]) -> Iterator[Stage]:
+    """What the commands of services install before their programs start, on the image of each."""
+    for one in services:
+        if installs := installers.of_container(one.starts):
+            yield Stage(name=one.name, base=one.image, written=one.image, line=one.image_line, installs=installs)
 
 
 def _service(name: str, body: Located) -> Service:
@@ -46,7 +56,7 @@ def _service(name: str, body: Located) -> Service:
         line=body.line,
         image_line=body.get("image").line,
         device_line=named[0].line if named else fixed,
-        starts=shell.started(_words(body.get("entrypoint")), _words(body.get("command"))),
+        starts=shell.started(words(body.get("entrypoint")), words(body.get("command"))),
     )
 
 
@@ -59,7 +69,7 @@ def _given(devices: list[Located]) -> int:
     return number_of_gpus(counts[0])
 
 
-def _words(section: Located) -> list[str]:
+def words(section: Located) -> list[str]:
     """The words of a command, each with its line; written as a list, or as a text that Compose divides."""
     if section.text:
         return shell.split(section.text, section.line)

@@ -9,7 +9,7 @@ from typing import Final
 
 from compat.names import normalise
 from compat.sources import requirements, settings
-from compat.sources.values import PIPFILE, PROJECT, PROJECT_FILE, Action, Command, Install, Request
+from compat.sources.values import ENTRYPOINT, PIPFILE, PROJECT, PROJECT_FILE, Action, Command, Install, Request
 
 _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
 _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
@@ -40,6 +40,11 @@ def installs(found: Sequence[Command]) -> tuple[Install, ...]:
         for step, command, home in steps
         if step is not None
     )
+
+
+def of_container(starts: Sequence[Command]) -> tuple[Install, ...]:
+    """The install steps of what a container starts, be it the arguments of the image's own program."""
+    return installs([replace(one, words=one.words[one.words[:1] == (ENTRYPOINT,) :]) for one in starts])
 
 
 def _install(command: Command) -> Install | None:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from compat.sources import installers, shell
+from compat.sources.compose import words
 from compat.sources.documents import Located, read_documents
-from compat.sources.values import Ask, Command, Service, Stage, number_of_gpus
+from compat.sources.values import Ask, Service, Stage, number_of_gpus
 
 # Resources of device plug-ins, and whose GPUs they give.
 _RESOURCE: Final = re.compile(r"(nvidia|amd)\.com/(?:gpu|mig-.*)(?:\.shared)?")
@@ -84,28 +85,20 @@ def _resources(container: Located) -> dict[str, Located]:
 
 def _stage(container: Located) -> Stage:
     """A container: its image, and what its own command installs before it starts."""
-    image, name = container.get("image"), container.get("name").text
-    commands: list[Command] = []
-    for key in ("command", "args"):
-        for item in container.get(key).items():
-            commands += shell.commands(item.text, item.line) if " " in item.text else ()
+    image = container.get("image")
+    starts = shell.started(words(container.get("command")), words(container.get("args")))
     env = _environment(container)
     return Stage(
-        name=name,
+        name=container.get("name").text,
         base=image.text,
         written=image.text,
         line=image.line,
-        installs=installers.installs(commands),
+        installs=installers.of_container(starts),
         env={key: item.text for key, item in env.items()},
         env_lines={key: item.line for key, item in env.items()},
         vendor=_vendor(container),
-        starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
+        starts=starts,
     )
-
-
-def _words(section: Located) -> list[str]:
-    """The words of a list, each with its line."""
-    return [shell.Word.placed(item.text, item.line) for item in section.items()]
 
 
 def _environment(container: Located) -> dict[str, Located]:
@@ -127,7 +120,7 @@ def _service(container: Located) -> Service:
         env_lines={key: item.line for key, item in env.items()},
         line=container.line,
         device_line=fixed,
-        starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
+        starts=shell.started(words(container.get("command")), words(container.get("args"))),
         given=number_of_gpus(counts[0]) if len(counts) == 1 else 0,
         withdrawn=_WITHDRAWN if gone else "",
         resource_line=gone.line if gone else 0,

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # Poetry's exact version: a bare number; ``2.*`` and the like are ranges.
 _BARE: Final = re.compile(r"\d+(?:\.\d+)*(?:\.?(?:a|b|rc|post|dev)\d+)*(?:\+[\w.]+)?")
-_CARET: Final = re.compile(r"\^\s*(\d+)((?:\.\d+)*)(\+[\w.]+)?")
+# Its ranges that end before the next release line: ``^1.2`` before 2, ``~1.2`` before 1.3.
+_ENDING: Final = re.compile(r"([~^])\s*(\d+)((?:\.\d+)*)(\+[\w.]+)?")
 
 
 def read_project(text: str, file: str) -> Ask:
@@ -44,7 +45,7 @@ def read_project(text: str, file: str) -> Ask:
     installs += _hatch(table(tool.get("hatch")), text)
     of_pixi = pixi.of_tables(table(tool.get("pixi")), text, file, "tool.pixi.").stages[0]
     installs += of_pixi.installs
-    python = project.get("requires-python") or table(poetry.get("dependencies")).get("python") or ""
+    python = project.get("requires-python") or _spec(word(table(poetry.get("dependencies")), "python"))
     return Ask(
         file=file, kind="pyproject", stages=(Stage(installs=tuple(installs), env=of_pixi.env),), python=str(python)
     )
@@ -160,12 +161,12 @@ def _on_linux(entry: dict[str, Any]) -> bool:
 
 
 def _spec(text: str) -> str:
-    """A version of Poetry's or Pipenv's as a specifier: exact if bare, a caret as its two bounds, ``*`` as none."""
+    """A version of Poetry's or Pipenv's as a specifier: exact if bare, ``^`` and ``~`` as bounds, ``*`` as none."""
     text = text.strip()
-    if found := _CARET.fullmatch(text):
-        rest = [int(part) for part in found[2].split(".") if part]
-        upper = f"{int(found[1]) + 1}" if int(found[1]) or not rest else f"0.{rest[0] + 1}"
-        return f">={found[1]}{found[2]},<{upper}"
+    if found := _ENDING.fullmatch(text):
+        first, rest = int(found[2]), [int(part) for part in found[3].split(".") if part]
+        within = bool(rest) and (found[1] == "~" or not first)
+        return f">={found[2]}{found[3]},<{f'{first}.{rest[0] + 1}' if within else first + 1}"
     if _BARE.fullmatch(text):
         return f"=={text}"
     return "" if text[:1] in "^~*" else text.replace(" ", "")

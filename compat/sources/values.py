@@ -19,8 +19,8 @@ Kind = Literal[
 # Files whose steps build an image, where no device is in sight.
 BUILT: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer"})
 # Files whose steps run one after the other, and those whose stages stand upon an image.
-ORDERED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "job", "workflow"})
-IMAGED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "workflow"})
+IMAGED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "workflow", "compose"})
+ORDERED: Final[frozenset[Kind]] = IMAGED | {"job"}
 Manager = Literal["pip", "uv", "conda", "apt"]
 # The environment that uv, Poetry, PDM and Pipenv keep for a project, and the files that say what goes into it.
 PROJECT: Final = "$project"

@@ -219,7 +219,7 @@ def test_a_project_has_its_main_step_and_an_arm_per_group():
         ('"2.0.1"', "torch==2.0.1"),
         ('"^2.0"', "torch>=2.0,<3"),
         ('"^0.4"', "torch>=0.4,<0.5"),
-        ('"~2.0"', "torch"),
+        ('"~2.0"', "torch>=2.0,<2.1"),
         ('"*"', "torch"),
         ('">=2, <3"', "torch>=2,<3"),
         ('"==2.0.1"', "torch==2.0.1"),
@@ -229,7 +229,7 @@ def test_a_project_has_its_main_step_and_an_arm_per_group():
 )
 def test_dependencies_of_poetry(wanted, text):
     found = sources.read(f'[tool.poetry.dependencies]\npython = "^3.10"\ntorch = {wanted}\n', "pyproject.toml")
-    assert found.python == "^3.10"
+    assert found.python == ">=3.10,<4"
     assert [item.text for step in found.stages[0].installs for item in step.requests] == [text] * bool(text)
 
 

@@ -106,7 +106,7 @@ url = "{}"
         ('{ version = "^2.2.0+cu121", source = "cu" }', 'priority = "explicit"', [(">=2.2.0,<3", CU)]),
         ('"^0.17.1"', 'priority = "supplemental"', [(">=0.17.1,<0.18", "")]),
         ('"^2.1"', "secondary = true", [(">=2.1,<3", "")]),
-        ('"~2.1"', 'priority = "explicit"', [("", "")]),
+        ('"~2.1"', 'priority = "explicit"', [(">=2.1,<2.2", "")]),
         ('">=2.1, <2.4"', 'priority = "explicit"', [(">=2.1,<2.4", "")]),
         ('"2.1.0"', "", [("==2.1.0", UNSEEN)]),  # whether PyPI is asked beside depends on Poetry's release
         ('[{ version = "2.1.0", platform = "darwin" }, { version = "2.2.0", platform = "linux" }]',
