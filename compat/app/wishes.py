@@ -89,7 +89,7 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
     Raises:
         InputError: if it has none, or a package of conda's that a plan would lose.
     """
-    from compat.lint.walk import CONDA_NAMES
+    from compat.lint.walk import piped
 
     found: list[tuple[str, str]] = []
     lost: list[str] = []
@@ -97,7 +97,7 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
         if step.manager not in {"pip", "uv", "conda"}:
             continue
         for item in step.requests:
-            known = CONDA_NAMES.get(item.name, item.name)
+            known = piped(item.name, matrix)
             if step.manager != "conda":
                 found.append((item.name, f"{item.text}; {item.marker}" if item.marker else item.text))
             elif _is_known(known, matrix):

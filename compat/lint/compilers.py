@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
 
-_EXTENSION: Final = re.compile(
-    r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse|cluster)|pytorch3d|"
-    r"setup\.py (install|develop|bdist)",
-    re.IGNORECASE,
-)
 # Commands that only name things: users, folders, packages of the system, texts.
 _COMPILES_NOTHING: Final = re.compile(
     r"(?:sudo )?(?:user(?:add|mod)|group(?:add|mod)|adduser|mkdir|ch(?:own|mod)|cd|rm|ln|cp|mv|touch|echo|sed|apt"
@@ -33,6 +28,9 @@ _COMPILES_NOTHING: Final = re.compile(
 # Extensions that hand the whole list to nvcc; a build of one's own may filter it first.
 _NAMED_EXTENSION: Final = re.compile(
     r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse)|pytorch3d"
+)
+_EXTENSION: Final = re.compile(
+    rf"{_NAMED_EXTENSION.pattern}|torch-cluster|setup\.py (install|develop|bdist)", re.IGNORECASE
 )
 # Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
 _ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
@@ -99,9 +97,8 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
         if not _ASKS_NVCC.fullmatch(name) or item.request.url.endswith(".whl") or item.step.find_links:
             continue
         detail = f"{item.request.text} asks nvcc when it is installed; {base.reference} has none."
-        yield finding(
-            "image-runtime-not-devel", scene, item.request.line, detail, severity="warning", confidence="likely"
-        )
+        code, line = "image-runtime-not-devel", item.request.line
+        yield finding(code, scene, line, detail, severity="warning", confidence="likely")
         return
 
 

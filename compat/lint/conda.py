@@ -10,11 +10,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.libraries as libraries
+import compat.lint.walk as walk
 from compat import versions
 from compat.joints.python import in_order
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request
-from compat.lint.walk import CONDA_NAMES
 from compat.sources.values import BUILT, Install, Request
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _PUBLIC: Final = frozenset(
     ["pytorch", "conda-forge", "defaults", "nodefaults", "nvidia", "anaconda", "main", "bioconda", "r", "free", "msys2",
      "pyg", "dglteam", "rapidsai"]
 )  # fmt: skip
-_FRAMEWORKS: Final = frozenset({"pytorch", "pytorch-gpu", "tensorflow", "tensorflow-gpu", "jax", "paddlepaddle-gpu"})
 _FAMILY: Final = frozenset({"torch", "torchvision", "torchaudio"})
 # What computes on the GPU beside a PyTorch that does not.
 _OTHERS: Final = frozenset(
@@ -64,27 +63,21 @@ def variants(scene: Scene) -> Iterator[Finding]:
 
     Source: build scripts of PyTorch's conda packages (``py3.9_cuda11.3_cudnn8.2.0_0``, ``py39_cu113``).
     """
-    named = {
-        name: request for request in scene.conda if (name := CONDA_NAMES.get(request.name, request.name)) in _FAMILY
-    }
+    named = {name: one for one in scene.conda if (name := walk.piped(one.name, scene.matrix)) in _FAMILY}
     torch = named.get("torch")
     device = {name: _device(request.build) for name, request in named.items()}
     for name, request in named.items():
         if torch is None or not device[name] or not device["torch"] or device[name] == device["torch"]:
             continue
         detail = f"{request.name} is the build {request.build}, and {torch.name} the build {torch.build}."
-        code = "framework-build-tag-mismatch"
-        yield finding(
-            code, scene, request.line, detail, severity="error", fix="Take both of one device and CUDA release."
-        )
+        fix = "Take both of one device and CUDA release."
+        yield finding("framework-build-tag-mismatch", scene, request.line, detail, fix=fix)
     alone = next((request for request in scene.conda if request.name == "cpuonly"), None)
     cpu = torch if torch and device["torch"] == "cpu" else alone
     if cpu and scene.named == "gpu" and not any(request.name in _OTHERS for request in scene.conda):
-        what = f"{cpu.name} {cpu.build}".rstrip()
-        yield finding(
-            "accidental-cpu-wheel", scene, cpu.line, f"{what} is for the CPU, and the file's name says GPU.",
-            severity="error", confidence="likely", fix="Name the CUDA build, or give the file another name.",
-        )  # fmt: skip
+        detail = f"{f'{cpu.name} {cpu.build}'.rstrip()} is for the CPU, and the file's name says GPU."
+        fix = "Name the CUDA build, or give the file another name."
+        yield finding("accidental-cpu-wheel", scene, cpu.line, detail, confidence="likely", fix=fix)
 
 
 def _device(build: str) -> str:
@@ -106,7 +99,7 @@ def absent(scene: Scene) -> Iterator[Finding]:
             row = rows.get(request.name)
             if re.fullmatch(r"==[A-Za-z_]+(?:\.\*)?", request.spec):  # a variable's name without its sign
                 detail = f"{request.text}: no release has a version without a number."
-                yield finding("version-does-not-exist", scene, request.line, detail, severity="error")
+                yield finding("version-does-not-exist", scene, request.line, detail)
                 continue
             asked = {_channel(request.channel)} if request.channel else {*map(_channel, step.channels)}
             if row is None or not asked <= _PUBLIC:
@@ -158,7 +151,7 @@ def _channel(text: str) -> str:
 def _absent(scene: Scene, request: Request, what: str, row: Row) -> Finding:
     source = (scene.matrix.cite(row),)
     line, code = request.line, "version-does-not-exist"
-    return finding(code, scene, line, f"{what}.", severity="error", confidence="likely", sources=source)
+    return finding(code, scene, line, f"{what}.", confidence="likely", sources=source)
 
 
 def mkl(scene: Scene) -> Iterator[Finding]:
@@ -178,16 +171,6 @@ def mkl(scene: Scene) -> Iterator[Finding]:
         if isinstance(judged, Clash):
             detail = f"{torch.text} does not load with the newest mkl (undefined symbol: iJIT_NotifyEvent)."
             yield _warning("framework-pair-mismatch", scene, torch, detail, fix=f"Add mkl{judged.wants}.")
-
-
-def floating(scene: Scene) -> Iterator[Finding]:
-    """pin-missing: a framework whose version conda may choose."""
-    for step in scene.stage.installs:
-        for request in step.requests if step.manager == "conda" else ():
-            nightly = any("nightly" in channel for channel in step.channels)
-            if request.name in _FRAMEWORKS and not nightly and not re.search(r"==|~=|<", request.spec):
-                detail = f"{request.text}: no version is named."
-                yield finding("pin-missing", scene, request.line, detail, severity="info")
 
 
 def twice(scene: Scene) -> Iterator[Finding]:
@@ -255,4 +238,4 @@ def _warning(code: str, scene: Scene, request: Request, detail: str, *, fix: str
     return finding(code, scene, request.line, detail, severity="warning", confidence="likely", fix=fix)
 
 
-RULES: Final = (another_python, variants, absent, mkl, floating, twice, deviceless, undeclared)
+RULES: Final = (another_python, variants, absent, mkl, twice, deviceless, undeclared)

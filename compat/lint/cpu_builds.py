@@ -62,7 +62,7 @@ def lifted(scene: Scene) -> Iterator[Finding]:
         if newest and {"jax", "jaxlib"} & {*row.pulls}:
             newer = f"{request.text} of today needs a newer jax than {local.request.text} belongs to"
             yield finding(
-                "accidental-cpu-wheel", scene, request.line, confidence="likely", severity="error",
+                "accidental-cpu-wheel", scene, request.line, confidence="likely",
                 detail=f"{newer}: pip puts the default index's jax there, with a CPU build of jaxlib.",
                 fix=f"Pin the release of {request.name} that was made for this jax.", evidence=(seen(local, scene),),
             )  # fmt: skip

@@ -23,9 +23,11 @@ _NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
 
 def floating(scene: Scene) -> Iterator[Finding]:
     """pin-missing and nightly-unpinned."""
-    for item in scene.own:
+    for item in (*scene.own, *(one for one in scene.env if one.of_conda and one.mine)):
         package = scene.matrix.package(item.request.name)
-        open_ = not item.settled and not item.request.url and not _bounded(item.request.spec)
+        open_ = not (item.settled or item.request.url or _bounded(item.request.spec))
+        if item.of_conda and (not package or package.kind != "framework" or "nightly" in "".join(item.step.channels)):
+            continue
         nightly = any(place.nightly for place in item.origins) or _NIGHTLY.fullmatch(item.request.name) is not None
         if nightly and package and _takes_releases(item):
             detail = f"Without --pre pip takes the newest release for {item.request.text}, not a nightly."

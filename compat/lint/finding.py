@@ -10,11 +10,24 @@ from compat.sources.values import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypedDict
+
+    from typing_extensions import Unpack
 
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix.rows import Row
     from compat.rules import Page
+
+    class Said(TypedDict, total=False):
+        """What else a finding may be given: see :func:`finding`."""
+
+        severity: Severity
+        confidence: Confidence
+        fix: str
+        commands: tuple[str, ...]
+        evidence: tuple[Evidence, ...]
+        sources: tuple[str, ...]
 
 
 def page(code: str) -> Page:
@@ -31,7 +44,7 @@ def finding(
     line: int,
     detail: str,
     *,
-    severity: Severity,
+    severity: Severity = "error",
     fix: str = "",
     commands: tuple[str, ...] = (),
     evidence: tuple[Evidence, ...] = (),
@@ -59,39 +72,18 @@ def seen(item: Taken, scene: Scene) -> Evidence:
 
 
 def of_request(
-    code: str,
-    item: Taken,
-    scene: Scene,
-    detail: str,
-    *,
-    severity: Severity = "error",
-    fix: str = "",
-    rows: Iterable[Row] = (),
-    confidence: Confidence = "certain",
+    code: str, item: Taken, scene: Scene, detail: str, *, rows: Iterable[Row] = (), **said: Unpack[Said]
 ) -> Finding:
     """A finding at a request, with the request as its evidence and the rows that it rests on as its sources."""
-    return finding(
-        code, scene, item.request.line, detail, severity=severity, fix=fix, confidence=confidence,
-        evidence=(seen(item, scene),), sources=tuple(dict.fromkeys(map(scene.matrix.cite, rows))),
-    )  # fmt: skip
+    said = {"evidence": (seen(item, scene),), "sources": tuple(dict.fromkeys(map(scene.matrix.cite, rows))), **said}
+    return finding(code, scene, item.request.line, detail, **said)
 
 
 def of_base(
-    code: str,
-    scene: Scene,
-    line: int,
-    detail: str,
-    *,
-    severity: Severity = "error",
-    fix: str = "",
-    commands: tuple[str, ...] = (),
-    rows: Iterable[Row] = (),
-    confidence: Confidence = "certain",
+    code: str, scene: Scene, line: int, detail: str, *, rows: Iterable[Row] = (), **said: Unpack[Said]
 ) -> Finding:
     """A finding that rests on the base image of a stage, which is its evidence."""
     base = scene.base.reference if scene.base else ""
-    return finding(
-        code, scene, line, detail, severity=severity, fix=fix, commands=commands, confidence=confidence,
-        evidence=(Evidence("base image", base, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=tuple(scene.matrix.cite(row) for row in rows),
-    )  # fmt: skip
+    evidence = (Evidence("base image", base, f"{scene.ask.file}:{scene.chain[0].line}"),)
+    said = {"evidence": evidence, "sources": tuple(scene.matrix.cite(row) for row in rows), **said}
+    return finding(code, scene, line, detail, **said)

@@ -114,7 +114,7 @@ def _recompiled(scene: Scene) -> Iterator[Finding]:
             f"{new.request.name} {new.version} in its place."
         )
         yield finding(
-            "abi-mismatch", scene, new.request.line, detail, severity="error",
+            "abi-mismatch", scene, new.request.line, detail,
             fix=f"Install {new.by or new.request.text} first, and compile {item.request.name} after it.",
         )  # fmt: skip
 
@@ -304,9 +304,8 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         return  # an arm of an "if" is for one of several kinds of machine; a file for the CPU loads no CUDA
     held: Severity = "warning" if scene.base else "info"  # what a system holds that no image names is not known
     if not joint.apart(dispute.left.runtime, dispute.right.runtime):
-        yield finding(
-            "frameworks-conflict", scene, place, f"{why}.", severity=held, confidence="possible", sources=sources
-        )
+        code = "frameworks-conflict"
+        yield finding(code, scene, place, f"{why}.", severity=held, confidence="possible", sources=sources)
         return
     code = {"cuda": "cuda-major-mixed-in-env", "rocm": "rocm-libs-mixed"}.get("".join(kinds), "frameworks-conflict")
     names = {"cuda": "CUDA", "rocm": "ROCm"}

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _BROUGHT: Final = re.compile(
     r"^(?=.*cud(?:a|nn)).*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv )", re.IGNORECASE | re.MULTILINE
 )
-
-
 _LEVEL_ZERO: Final = re.compile(r"level-zero|libze|intel-(?:opencl|compute|graphics|i915)|oneapi|repositories\.intel")
 # The end of jaxlib 0.3.7+cuda11.cudnn805, 0.4.20+cuda12.cudnn89, 0.1.69+cuda111: majors of CUDA and cuDNN.
 _LOCAL: Final = re.compile(r"\+cuda(?P<cuda>\d\d)\d?(?:\.cudnn(?P<cudnn>\d)\d*)?$")
@@ -153,9 +151,7 @@ def uninstalled(scene: Scene) -> Iterator[Finding]:
             if not again and (item := next(held, None)):
                 detail = f"{item.request.name} {item.version} loads {name}, and this step uninstalls it."
                 fix = f"Leave {name} where it is."
-                yield finding(
-                    "library-missing", scene, step.line, detail, severity="error", confidence="likely", fix=fix
-                )
+                yield finding("library-missing", scene, step.line, detail, confidence="likely", fix=fix)
                 return
 
 
@@ -202,12 +198,9 @@ def _missing(item: Taken, what: str, scene: Scene) -> Finding:
     if beside:
         detail += f" {beside} brings it as packages, which may or may not be found."
     rows = (build,) if build and build.source else ()
-    if beside or base.kind != "cuda":
-        sure: Confidence = "likely" if beside else "certain"
-        return of_base(
-            "library-missing", scene, item.request.line, detail, severity="warning", confidence=sure, rows=rows
-        )
-    return of_base("library-missing", scene, item.request.line, detail, rows=rows)
+    level: Severity = "warning" if beside or base.kind != "cuda" else "error"
+    sure: Confidence = "likely" if beside else "certain"
+    return of_base("library-missing", scene, item.request.line, detail, severity=level, confidence=sure, rows=rows)
 
 
 def _carrier(item: Taken, scene: Scene) -> str:

@@ -17,7 +17,7 @@ from compat.findings import Evidence, Finding, Fix, Place, Unchecked
 from compat.joints import platform
 from compat.joints.build import is_unseen, vendor_of
 from compat.joints.verdict import clash_of
-from compat.lint.finding import finding
+from compat.lint.finding import finding, of_request
 from compat.lint.scene import RUNTIMES, Scene
 
 if TYPE_CHECKING:
@@ -120,11 +120,9 @@ def _unpublished(item: Taken, build: rows.Build, scene: Scene) -> Iterator[Findi
     """platform-unsupported: a release whose wheels are all for other systems or processors than the machine's."""
     found = clash_of(platform.verdict(build, scene.platform))
     if found is not None and scene.machine is not None:
-        yield finding(
-            "platform-unsupported", scene, item.request.line, f"{found.why}; this is {scene.platform}.",
-            severity="error", evidence=(Evidence("platform", scene.platform, scene.machine.source("platform")),),
-            sources=tuple(map(scene.matrix.cite, found.rows)),
-        )  # fmt: skip
+        evidence = (Evidence("platform", scene.platform, scene.machine.source("platform")),)
+        detail = f"{found.why}; this is {scene.platform}."
+        yield of_request("platform-unsupported", item, scene, detail, evidence=evidence, rows=found.rows)
 
 
 def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:

@@ -33,8 +33,6 @@ _GPU_EXTRA: Final = re.compile(r"cuda|rocm|gpu")
 _SOURCE_EVERYWHERE: Final = frozenset({"jax"})
 
 _STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_stable)\.?(?:html)?$")
-
-
 _MIRROR_PARTS: Final = 3  # of a mirror's path at most: ``/pypi/web/simple``
 
 

@@ -122,19 +122,10 @@ def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Repair]:
         return
     if not (gone or (base.row and base.row.status == "eol")):
         return
-    same = {
-        tag: bases.read(f"nvidia/cuda:{tag}", matrix)
-        for row in matrix.select(
-            "images", repository="nvidia/cuda", status="active", runtime=f"cuda{bases.cuda_minor(base)}"
-        )
-        for tag in (name.partition(":")[2] for name in row.references())
-    }
-    alike = [
-        tag
-        for tag, other in same.items()
-        if bases.cuda_minor(other) == bases.cuda_minor(base)
-        and (other.flavour, other.os, other.cudnn) == (base.flavour, base.os, base.cudnn)
-    ]
+    rows = matrix.select("images", repository="nvidia/cuda", status="active", runtime=f"cuda{bases.cuda_minor(base)}")
+    named = (bases.read(name, matrix) for row in rows for name in row.references())
+    wanted = bases.cuda_minor(base), base.flavour, base.os, base.cudnn
+    alike = [one.tag for one in named if (bases.cuda_minor(one), one.flavour, one.os, one.cudnn) == wanted]
     if not gone and images.ended(base.os, matrix):  # any tag of that system would be told again
         return
     if len(alike) == 1 and base.os and alike[0] != base.tag:

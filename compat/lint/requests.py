@@ -209,17 +209,12 @@ def _no_python(item: Taken, scene: Scene, here: Collection[str] = ()) -> Finding
     pythons = sorted({p for b in builds for p in b.python}, key=origins.number)
     python = item.step.python or item.python or " or ".join(in_order(here))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
-    return finding(
-        "python-unsupported",
-        scene,
-        item.request.line,
-        f"{item.request.text} has no wheel for Python {python}{offered}.",
-        severity="error",
-        fix=nearest.there(item, scene) if scene.python and exact else "",
+    return of_request(
+        "python-unsupported", item, scene, f"{item.request.text} has no wheel for Python {python}{offered}.",
+        fix=nearest.there(item, scene) if scene.python and exact else "", rows=builds,
         confidence="likely" if any(is_unseen(scene.matrix, row, "python") for row in builds) else "certain",
         evidence=(seen(item, scene), Evidence("python", python, scene.ask.file)),
-        sources=tuple(dict.fromkeys(scene.matrix.cite(row) for row in builds)),
-    )
+    )  # fmt: skip
 
 
 def shadowed(scene: Scene) -> Iterator[Finding]:

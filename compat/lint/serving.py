@@ -92,7 +92,7 @@ def _spread(command: Command, service: Service, ask: Ask, matrix: Matrix) -> Ite
         line = sizes[0][1] or command.line
         options = " ".join(f"{name} {given[name][0]}" for name in _SPREADS if name in given)
         detail = f"{service.name} asks for {wanted} GPUs by {options}, and is given {service.given}."
-        yield finding("gpus-too-few", ask, line, detail, severity="error")
+        yield finding("gpus-too-few", ask, line, detail)
 
 
 def _held(base: Base) -> tuple[str, bool]:
@@ -128,7 +128,6 @@ def _judged(
                     ask,
                     line or command.line,
                     f"{shown} ({gpu.target}) does not run {option} {value}: {found.why}.",
-                    severity="error",
                     evidence=(Evidence("gpus", shown, machine.source("gpus")),),
                     fix=_nearest(rows, found, option, gpu.target or ""),
                     sources=tuple(map(matrix.cite, found.rows)),

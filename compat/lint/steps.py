@@ -215,7 +215,7 @@ def refused(ask: Ask) -> Iterator[Finding]:
     """instruction-unknown: the first line that no builder reads."""
     for line, why, fix in ask.refused[:1]:
         detail = f"{why}: the build stops before it begins."
-        yield finding("instruction-unknown", ask, line, detail, severity="error", fix=fix)
+        yield finding("instruction-unknown", ask, line, detail, fix=fix)
 
 
 def half_listed(scene: Scene) -> Iterator[Finding]:
@@ -231,7 +231,7 @@ def half_listed(scene: Scene) -> Iterator[Finding]:
             text = " ".join((head, *rest))[:60]
             detail = f"`{text}` is no list of words: a shell gets it as it stands, and finds no such program."
             fix = "Put each word into double quotes, a comma between two, and nothing behind the bracket."
-            yield finding("instruction-unknown", scene, command.line, detail, severity="error", fix=fix)
+            yield finding("instruction-unknown", scene, command.line, detail, fix=fix)
 
 
 def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
@@ -254,7 +254,7 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
                 yield finding(code, ask, line, detail, severity="warning")
         if service.withdrawn:
             detail = f"{service.name} asks for {service.withdrawn}, which no cluster since Kubernetes 1.11 offers."
-            yield finding("k8s-no-gpu-resource", ask, service.resource_line, detail, severity="error")
+            yield finding("k8s-no-gpu-resource", ask, service.resource_line, detail)
 
 
 def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Finding]:
@@ -266,7 +266,7 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
         yield finding("pin-missing", ask, service.image_line, f"{service.image} moves.", severity="info")
     if (base.row and base.row.status == "gone") or bases.never_published(base, matrix):
         detail = f"{service.image} is not in its registry any more."
-        yield finding("base-tag-gone", ask, service.image_line, detail, severity="error")
+        yield finding("base-tag-gone", ask, service.image_line, detail)
     elif base.row and base.row.status == "eol":
         detail = f"{service.image} gets no rebuilds any more."
         yield finding("base-tag-eol", ask, service.image_line, detail, severity=images.age(base.os, matrix))

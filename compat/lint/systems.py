@@ -127,7 +127,7 @@ def switched_off(scene: Scene) -> Iterator[Finding]:
     for address, line in asked:
         if off.name in address:
             detail = f"`{address[:80]}`: {off.name} answers no longer, since {off.version}."
-            yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.", severity="error")
+            yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.")
 
 
 def _stops(command: Command) -> bool:

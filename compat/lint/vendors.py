@@ -29,15 +29,10 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
     yield from _vendor_words(scene)
     yield from _of_cluster(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
-        yield finding(
-            "wrong-vendor-build",
-            scene,
-            scene.chain[0].line,
-            f"{scene.base.reference} is made for another vendor's GPUs than {devices(scene)}.",
-            severity="error",
-            fix="Start from an image of the GPU's vendor, or from a plain one.",
-            evidence=(Evidence("gpus", devices(scene), scene.machine.source("gpus")),),
-        )
+        detail = f"{scene.base.reference} is made for another vendor's GPUs than {devices(scene)}."
+        fix = "Start from an image of the GPU's vendor, or from a plain one."
+        seen = (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
+        yield finding("wrong-vendor-build", scene, scene.chain[0].line, detail, fix=fix, evidence=seen)
 
 
 def _of_cluster(scene: Scene) -> Iterator[Finding]:

@@ -33,8 +33,7 @@ _REPLACING: Final = frozenset(
 # A specifier with an end on both sides.
 _RANGE: Final = re.compile(r"==[^,]*\*|~=|>.*<|<.*>")
 LOOSE: Final = frozenset({"--no-deps", "--no-dependencies"})
-# What conda calls otherwise than the package index does, and its packages that say which CUDA a framework is built for.
-CONDA_NAMES: Final = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
+# Conda's packages that say which CUDA a framework is built for.
 _CONDA_CUDA: Final = frozenset({"pytorch-cuda", "cudatoolkit"})
 # Pythons that anything in the matrix was ever built for.
 _PYTHONS: Final = tuple(f"3.{minor}" for minor in range(6, 16))
@@ -391,11 +390,17 @@ def of_conda(step: Install, matrix: Matrix, *, mine: bool) -> Iterator[Taken]:
     cuda = {one.name: _plain(one.spec) for one in step.requests if one.name in _CONDA_CUDA}
     series = next((f"cuda{versions.minor(number)}" for number in cuda.values() if "." in number), "")
     for one in step.requests if "--locked" not in step.options else ():
-        name, number = CONDA_NAMES.get(one.name, one.name), _plain(one.spec)
+        name, number = piped(one.name, matrix), _plain(one.spec)
         request = replace(one, name=name, spec=f"=={number}" if number.count(".") > 1 else one.spec)
         own = [row for row in matrix.builds_of(name, number) if row.runtime == series] if series and number else []
         found = origins.Outcome("build", own[0]) if own else origins.Outcome("unknown", why="conda")
-        yield Taken(request, step, found, mine=mine)
+        yield Taken(request, step, found, spec=request.spec, mine=mine)
+
+
+def piped(name: str, matrix: Matrix) -> str:
+    """What the package index calls a package of conda's."""
+    package = matrix.package(name)
+    return package.name if package else name
 
 
 def _plain(spec: str) -> str:
