@@ -3,6 +3,7 @@
 import pytest
 
 from compat import sources
+from compat.facts import Fact, Host
 from compat.lint import lint
 from compat.matrix import matrix
 
@@ -89,3 +90,33 @@ def test_channels_that_a_command_sets_are_not_known():
     )
     assert ABSENT in plain
     assert ABSENT not in configured
+
+
+PAIR, NUMPY, PYTHON = "framework-pair-mismatch", "numpy-abi-mismatch", "python-unsupported"
+
+
+@pytest.mark.parametrize(
+    ("channels", "packages", "pip", "code", "level"),
+    [
+        ("pytorch, nvidia", ["pytorch=2.4.0", "torchvision=0.20.0"], [], PAIR, "warning"),
+        ("pytorch, nvidia", ["pytorch=2.5.0", "torchvision=0.20.0"], [], PAIR, ""),
+        ("pytorch, nvidia", ["pytorch=2.4.0"], ["torchvision==0.20.0"], PAIR, "warning"),  # pip lays its own torch over
+        ("pytorch, nvidia", ["pytorch=2.5.0"], ["torchvision==0.20.0"], PAIR, ""),
+        ("pytorch, nvidia", ["pytorch=2.0.1", "numpy=2.1"], [], NUMPY, "warning"),
+        ("pytorch, nvidia", ["pytorch=2.0.1", "numpy=1.26"], [], NUMPY, ""),
+        ("conda-forge", ["tensorflow=2.10.0", "protobuf=4.21"], [], PAIR, ""),  # built there with another protobuf
+        ("pytorch, nvidia", ["pytorch=2.0.1", "python=3.12"], [], PYTHON, "error"),
+        ("conda-forge", ["pytorch=2.0.0", "python=3.12"], [], PYTHON, "warning"),  # rebuilt for it, perhaps
+        ("conda-forge", ["pytorch=1.13.1", "python=3.13"], [], PYTHON, "error"),
+        ("pytorch, nvidia", ["pytorch=2.0.1", "python=3.11"], [], PYTHON, ""),
+    ],
+)
+def test_what_conda_installs_is_weighed_with_what_pip_does(channels, packages, pip, code, level):
+    assert {found[1] for found in codes(channels, packages, pip) if found[0] == code} == ({level} if level else set())
+
+
+def test_the_cuda_beside_condas_pytorch_says_which_build_a_driver_has_to_serve():
+    ask = sources.read("channels: [pytorch]\ndependencies: [pytorch=2.4.1, pytorch-cuda=12.4]\n", "environment.yml")
+    old, new = (lint(ask, MATRIX, on=Host({"driver": Fact(one, "")})) for one in ("470.82.01", "550.54"))
+    assert "driver-too-old-for-runtime" in {one.code for one in old.findings}
+    assert "driver-too-old-for-runtime" not in {one.code for one in new.findings}

@@ -2,8 +2,10 @@
 
 import pytest
 
+from compat import sources
 from compat.app.lint import lint_files
 from compat.errors import InputError
+from compat.lint import lint
 from compat.matrix import matrix
 
 MATRIX = matrix()
@@ -182,3 +184,16 @@ def test_setup_is_read_and_never_run(tmp_path):
         f"open({str(mark)!r}, 'w')\nfrom setuptools import setup\nsetup(install_requires=read())\n",
     )
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "compose.yaml"])
+def test_a_release_without_a_wheel_for_the_python_of_a_project_or_a_service(name):
+    text = {
+        "pyproject.toml": '[tool.poetry.dependencies]\npython = "~{}"\ntorch = "2.0.1"\n',
+        "compose.yaml": "services:\n  a:\n    image: python:{}-slim\n    command: bash -c 'pip install torch==2.0.1'\n",
+    }[name]
+    new, old = (lint(sources.read(text.format(python), name), MATRIX).findings for python in ("3.12", "3.11"))
+    assert "python-unsupported" in {one.code for one in new}
+    if name == "compose.yaml":
+        assert any("torch==2.2.0" in one.fix.text for one in new)
+    assert "python-unsupported" not in {one.code for one in old}
