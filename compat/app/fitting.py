@@ -147,7 +147,7 @@ def fit(
     if left < 0:
         verdict, why = "cannot", f"{parts} take {needs / GIB:.2f} GiB at least, and {room.name} has {room.gib:g} GiB"
         if not room.sure:
-            verdict, why = "unknown", f"{why}, for which no document was seen"
+            verdict, why = "unknown", f"{why}, which fewer than two sources tell"
     elif needs / GIB > room.least:
         other = f"of the products of that name one has {room.least:g} GiB: give its full name"
         verdict, why = "unknown", f"{parts} fit {room.name} of {room.gib:g} GiB, and {other}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RATES: Final = ("fp32", "tf32", "fp16", "bf16", "fp8")
 FORMATS: Final = ("fp64", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
 MARK: Final = " ?"
-LEGEND: Final = f"{MARK.strip()}: no document was seen"
+LEGEND: Final = f"{MARK.strip()}: fewer than two sources"
 _COLUMNS: Final = ("name", "target", "memory_gib", "bandwidth_gbs", "watts", "features", "segment", "year")
 _NUMBERS: Final = ("memory_gib", "bandwidth_gbs", "watts")
 HEADINGS: Final = {"memory_gib": "GiB", "bandwidth_gbs": "GB/s", "watts": "W", "features": "computes in"}
@@ -173,7 +173,7 @@ def record(matrix: Matrix, row: Product) -> dict[str, Any]:
     """A product as an object of ``envcheck.gpus/1``; what is not known is left out, or null of its main numbers.
 
     Rates are peaks in dense TFLOP/s, memory is in GiB, bandwidth in GB/s, power in W. ``inferred`` names the fields
-    that nobody saw in a document. ``frameworks`` has the newest release with machine code for the GPU.
+    that fewer than two sources tell. ``frameworks`` has the newest release with machine code for the GPU.
     """
     about = device(matrix, row.target)
     body = {
@@ -261,7 +261,7 @@ def document(matrix: Matrix, rows: Sequence[Product]) -> dict[str, Any]:
 def compared(matrix: Matrix, rows: Sequence[Product]) -> Table:
     """Products side by side, one line for each thing that is known of one of them; one alone is told like a row.
 
-    A value that nobody saw in a document is marked; where there is but one product, its line says so.
+    A value that fewer than two sources tell is marked; where there is but one product, its line says so.
     """
     several = len(rows) > 1
     told = [
@@ -317,7 +317,7 @@ def listing(matrix: Matrix, rows: Sequence[Product]) -> Table:
 
 
 def marked(matrix: Matrix, row: Product, columns: Iterable[str]) -> tuple[str, ...]:
-    """Cells of a product; a value that nobody saw in a document is marked."""
+    """Cells of a product; a value that fewer than two sources tell is marked."""
     cells = (
         _cell(name, features(matrix, row)) if name == "features" else cell(getattr(row, name, "")) for name in columns
     )

@@ -237,7 +237,7 @@ def test_what_cannot_be_read_is_refused_with_what_could(envcheck, words, said):
 
 def test_a_recommendation_marks_what_a_list_marks(envcheck):
     _, out, _ = envcheck("gpu", "recommend", "torch==2.9.1", "--memory", ">=94", "--vendor", "nvidia", "--limit", "0")
-    assert "4000 ?" in out  # the H20's bandwidth, as `gpu list` marks it
+    assert "2400 ?" in out  # the bandwidth of the H100 with 94 GiB, as `gpu list` marks it
 
 
 def test_an_instance_type_is_shown_with_the_driver_of_its_clouds_image(envcheck):
