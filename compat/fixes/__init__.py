@@ -11,12 +11,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Change, Container, Install, Package, Variable, applied, deed
+from compat.changes import Change, Command, Container, Install, Package, System, Variable, applied, deed
 from compat.commands import options_of, place_of, suited, typed
 from compat.findings import Finding, Fix, Report
 from compat.fixes import containers, drivers, gpu_code, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
+from compat.rules.remedies import filled, spelled
 from compat.rules.stack import packages_of, plain
 from compat.sentences import Sentence
 from compat.versions import admits, requirement
@@ -86,12 +87,24 @@ def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
 def _drafted(finding: Finding, case: Case) -> Fix:
     """The fix by the facts, or the rule's own where they do not tell; its changes as commands of the place."""
     prescribe, subject = _FIXES.get(finding.code), Subject(finding, case)
-    if (fix := prescribe(subject) if prescribe else None) is not None:
+    if (fix := _of_message(subject) or (prescribe(subject) if prescribe else None)) is not None:
         return _written(fix, case)
     name = subject.framework_name()
     others = {one.of for one in finding.fix.changes if isinstance(one, Variable)} - {"", name} if name else ()
     changes = tuple(one for one in finding.fix.changes if not (isinstance(one, Variable) and one.of in others))
     return _general(replace(finding.fix, changes=changes), case)
+
+
+def _of_message(subject: Subject) -> Fix | None:
+    """What the row of a message says to do, where the message names this cause before any other."""
+    code = subject.finding.code
+    mended = (one for one in subject.case.signals.telling if one.signal.mends and one.signal.candidates[0] == code)
+    if (heard := next(mended, None)) is None:
+        return None
+    lines = [Command(line, "linux" if line.startswith("sudo ") else "") for line in heard.signal.types]
+    tasks = [System(heard.signal.deed)] if heard.signal.deed else []
+    fix = Fix(filled(heard.signal.mends, heard.values), changes=suited((*tasks, *lines), subject.host))
+    return spelled(fix, subject.host, subject.matrix) if "{" not in fix.text else None
 
 
 def _general(fix: Fix, case: Case) -> Fix:

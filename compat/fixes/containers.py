@@ -25,11 +25,6 @@ _SNUG: Final = frozenset({"singularity", "apptainer"})
 _RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:singularity|apptainer) \w+)\b")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _GUIDE: Final = " by docs.nvidia.com/datacenter/cloud-native/container-toolkit"
-# Windows' GPUs in WSL (learn.microsoft.com/windows/wsl, "GPU acceleration"), as containers are given them.
-_NO_NODE: Final = (
-    "Load the GPU's kernel driver on the host, which makes the node. WSL and Docker Desktop have none: start it there "
-    "by --device /dev/dxg -v /usr/lib/wsl:/usr/lib/wsl."
-)
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
@@ -40,16 +35,8 @@ def no_gpu(subject: Subject) -> Fix | None:
         first = subject.matrix.turn("podman-cdi").version
         text = f"Upgrade podman to {first} or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(LIST_DEVICES,))
-    if signals.get("cdi-unresolvable"):
-        text = "Make the list of devices that CDI names, and let the user of the engine read it."
-        return Fix(text, changes=(LIST_DEVICES,))
-    if signals.get("docker-device-missing"):
-        return Fix(_NO_NODE)
     if fix := old_compose(subject):
         return fix
-    if signals.get("cli-wsl"):
-        text = "Update the NVIDIA driver of Windows, and WSL: to version 2, as WSL 1 has no GPU."
-        return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
     return _refused(subject) or _retyped(subject) or (_with_nodes(subject) if signals.get("kfd-no-file") else None)
 
 
@@ -66,8 +53,6 @@ def _refused(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
-    if signals.get("enroot-no-cli"):
-        return Fix("Install libnvidia-container-tools, of NVIDIA's container toolkit, on the nodes that have the GPUs.")
     orchestrated = "kubernetes" in {subject.host.container, container_of(subject.case.commands)}
     if orchestrated or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
         return _in_cluster(subject)

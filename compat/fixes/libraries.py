@@ -54,7 +54,7 @@ def missing(subject: Subject) -> Fix | None:
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
-    found = _settings(name, subject) or _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
+    found = _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
     return found or for_system(subject) or _brought(name, subject)
 
 
@@ -63,24 +63,7 @@ def _of_driver(subject: Subject) -> Fix | None:
     if subject.host.platform == "wsl2":
         path = Variable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
         return Fix("Put the folder of Windows' driver in WSL on the loader's path.", changes=(path,))
-    if "cudnn-lacks-libcuda" in subject.case.signals:
-        return Fix("Put the folder of the driver's libcuda.so on LD_LIBRARY_PATH: in WSL it is /usr/lib/wsl/lib.")
     return None
-
-
-def _settings(name: str, subject: Subject) -> Fix | None:
-    """A library of CANN or oneAPI, whose settings put it on the path (vLLM Ascend, installation; IPEX, issue 417)."""
-    signals = subject.case.signals
-    if "oneapi-missing" in signals and subject.host.platform != "windows":
-        text = "Load the settings of the oneAPI release that this build was made with; another one has other numbers."
-        return Fix(text, changes=(Command("source /opt/intel/oneapi/setvars.sh"),))
-    if "ascend-library" not in signals:
-        return None
-    if name.startswith("libascend_hal"):
-        return Fix("Mount the host's /usr/local/Ascend/driver into the container, or install the Ascend driver.")
-    part = "nnal/atb" if name.startswith("libatb") else "ascend-toolkit"
-    text = "Load CANN's settings, where there is an Ascend card; without one, do without torch-npu."
-    return Fix(text, changes=(Command(f"source /usr/local/Ascend/{part}/set_env.sh"),))
 
 
 def _nvvm(subject: Subject) -> Fix:
@@ -335,8 +318,6 @@ def mismatched(subject: Subject) -> Fix | None:
 def _named(subject: Subject) -> Fix | None:
     """A library whose message names what it lacks: CANN's, or MKL's."""
     signals = subject.case.signals
-    if signals.get("ascend-symbol"):
-        return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
     if older := signals.value("older"):
         text = f"Take {older.rpartition('/')[0]} off the loader's path: this build brings its own oneAPI."
         return Fix(text, changes=(Variable("LD_LIBRARY_PATH"),))

@@ -22,6 +22,13 @@ _PROGRAMS: Final = (
     (("nvidia-smi", "nvidia-smi", ""), "gpus driver driver_cuda nvml", "nvidia"),
     (("rocminfo | grep -E 'Marketing|gfx'", "hipinfo", ""), "gpus rocm amdgpu hip", "amd"),
     (("sycl-ls", "sycl-ls", ""), "gpus intel_runtime", "intel"),
+    (("npu-smi info", "", ""), "gpus driver device_nodes device_nodes_denied", "ascend"),
+    (
+        ("cat /usr/local/Ascend/ascend-toolkit/latest/*/ascend_toolkit_install.info; pip list | grep npu", "", ""),
+        "packages builds libraries env",
+        "ascend",
+    ),
+    (("hl-smi", "", ""), "gpus driver device_nodes", "gaudi"),
     (
         ("python -m torch.utils.collect_env",) * 3,
         "builds packages python platform os glibc gpus driver cudnn cuda_toolkit",
@@ -53,6 +60,8 @@ _PROGRAMS: Final = (
 _SPEAKERS: Final = {
     **dict.fromkeys(("hip", "hsa", "rocminfo", "miopen", "rocblas", "amd-smi"), "amd"),
     **dict.fromkeys(("intel", "sycl", "level-zero", "ipex", "itex"), "intel"),
+    **dict.fromkeys(("cann", "torch_npu", "npu-smi"), "ascend"),
+    "synapse": "gaudi",
 }
 
 

@@ -11,6 +11,7 @@ from compat.findings import Fix
 from compat.fixes.subject import Subject, series
 from compat.rules.knowledge import is_version, knows
 from compat.rules.remedies import of_system
+from compat.rules.stack import FRAMEWORKS
 from compat.targets import sm
 
 
@@ -153,12 +154,18 @@ def outdated(library: str, least: str, subject: Subject) -> Fix | None:
 
 
 def no_driver(subject: Subject) -> Fix | None:
-    """A driver whose module was not made for the running kernel: build it again for that."""
+    """A driver whose module was not made for the running kernel; or a framework that nobody told whose GPU there is."""
     outside = not subject.host.container and subject.host.platform in {None, "linux"}
     if "smi-failed" in subject.case.signals and outside:
         text = "Make the driver's kernel module again for the running kernel, whose headers it needs; then load it."
         return Fix(text, changes=(Command("sudo dkms autoinstall"), Command("sudo modprobe nvidia")))
-    return None
+    known = subject.host.gpus or subject.host.driver or subject.host.l4t or subject.host.platform == "wsl2"
+    if known or subject.finding.confidence != "possible" or subject.program not in {*FRAMEWORKS, "cuda"}:
+        return None
+    return Fix(
+        "Tell which GPU it is: NVIDIA's needs its driver, on the host where this is a container; AMD's or Intel's "
+        "another build, of whl/rocm or whl/xpu."
+    )
 
 
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {

@@ -102,16 +102,16 @@ def _typed(row: Row, host: Host, task: System, *, example: bool) -> list[Command
     if example:
         values = {name: value or f"<{name}>" for name, value in values.items()}
     bare = bool(host.container) and host.user_id == 0
-    filled = [_filled(command, values) for command in row.commands]
-    return [Command(command.removeprefix("sudo ") if bare else command) for command in filled if command]
+    lines = [filled(command, values) for command in row.commands]
+    return [Command(command.removeprefix("sudo ") if bare else command) for command in lines if command]
 
 
-def _filled(command: str, values: Mapping[str, str]) -> str:
-    """A command with values in place of their names in braces; empty if it needs one that is unknown."""
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with values in place of their names in braces; empty if it needs one that is unknown."""
     for name, value in values.items():
-        if f"{{{name}}}" in command:
-            command = command.replace(f"{{{name}}}", value) if value else ""
-    return command
+        if f"{{{name}}}" in text:
+            text = text.replace(f"{{{name}}}", value) if value else ""
+    return text
 
 
 def _row(host: Host, matrix: Matrix, task: str) -> Row | None:

@@ -93,6 +93,30 @@ CAPTURED = {
         ),
         ("container-no-gpu", "WSL 2 engine", "sudo"),
     ),
+    "a library of oneAPI, by its number": (
+        "ImportError: libsycl.so.7: cannot open shared object file: No such file or directory",
+        ("library-missing", "oneAPI 2024", "system package"),
+    ),
+    "AMD's names for CDI": (
+        "docker: Error response from daemon: CDI device injection failed: unresolvable CDI devices amd.com/gpu=all",
+        ("container-no-gpu", "amd-ctk cdi generate", "nvidia"),
+    ),
+    "another maker's runtime": (
+        "docker: Error response from daemon: Unknown runtime specified habana.",
+        ("container-no-gpu", "habanalabs-container-runtime", "nvidia"),
+    ),
+    "a node that the list of CDI names": (
+        'failed to inject devices: failed to stat CDI host device "/dev/dri/card1": no such file or directory',
+        ("cdi-spec-stale", "names /dev/dri/card1", "docker"),
+    ),
+    "a kernel without the card's firmware": (
+        "amdgpu 0000:03:00.0: Direct firmware load for amdgpu/gc_12_0_1_pfp.bin failed with error -2",
+        ("rocm-no-driver", "linux-firmware", "NVIDIA"),
+    ),
+    "whose GPU it is nobody tells": (
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
+        ("no-driver", "Tell which GPU it is", "Install an NVIDIA"),
+    ),
     "enroot's hook without its program": (
         "slurmstepd: error: pyxis:     [ERROR] Command not found: nvidia-container-cli, see https://github.com/NVIDIA/",
         ("container-no-gpu", "libnvidia-container-tools", "docker"),

@@ -9,7 +9,8 @@ import pytest
 from compat.matrix import matrix
 from compat.reading.literals import literals
 
-ROWS = matrix().table("signals")
+MATRIX = matrix()
+ROWS = MATRIX.table("signals")
 PATTERNS = {row.signal: re.compile(row.pattern, re.IGNORECASE | re.MULTILINE) for row in ROWS}
 LITERALS = {row.signal: literals(row.pattern) for row in ROWS}
 TOGETHER = {"ptx-version-file": {"ptx-version"}}
@@ -37,3 +38,11 @@ def test_a_row_matches_its_example_and_no_sharper_row_does(row):
 def test_an_example_is_short_and_names_nobody(row):
     assert len(row.example) <= 240
     assert not re.search(r"/(?:home|Users)/(?!user/)", row.example)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.mends], ids=lambda row: row.signal)
+def test_what_a_row_says_to_do_is_short_and_known(row):
+    assert row.candidates
+    assert set(re.findall(r"\{(\w+)\}", row.mends)) <= set(PATTERNS[row.signal].groupindex)
+    assert len(row.mends) <= 206
+    assert not row.deed or any(one.deed == row.deed for one in MATRIX.table("commands"))

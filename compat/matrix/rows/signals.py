@@ -19,6 +19,8 @@ class Signal(Row):
         benign: whether it is noise that harms nothing.
         meaning: what the message says, in our words.
         example: the message as its program prints it; no sharper row matches it.
+        mends: what to do where the message names its first candidate as the cause; ``{library}`` stands for its word.
+        deed: the task of the system that does it (table ``commands``); ``types``: commands that are alike everywhere.
     """
 
     signal: str
@@ -29,3 +31,6 @@ class Signal(Row):
     benign: bool = False
     meaning: str = ""
     example: str = ""
+    mends: str = ""
+    deed: str = ""
+    types: tuple[str, ...] = ()
