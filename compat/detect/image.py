@@ -175,11 +175,6 @@ def environment(image: Image) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def labels(image: Image) -> dict[str, str]:
-    """The image's labels."""
-    return {str(key): str(value) for key, value in table(_settings(image).get("Labels")).items()}
-
-
 def _settings(image: Image) -> Mapping[str, Any]:
     return table(image.config.get("config"))
 

@@ -21,8 +21,38 @@ _NEARLY_ALL: Final = 0.9
 FEW: Final = 0.1
 
 
+class _Targets:
+    """What carries GPU code, by the kinds of its targets."""
+
+    __slots__ = ()
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        """The targets whose names begin so."""
+        raise NotImplementedError
+
+    @property
+    def sass(self) -> tuple[str, ...]:
+        """Machine code targets, ``sm_80 sm_90a``."""
+        return self.of("sm_")
+
+    @property
+    def ptx(self) -> tuple[str, ...]:
+        """PTX targets, ``compute_90``."""
+        return self.of("compute_")
+
+    @property
+    def gfx(self) -> tuple[str, ...]:
+        """AMD targets, ``gfx90a:xnack-``."""
+        return self.of("gfx")
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All of these, as ``compat.targets.kernels_for`` takes them."""
+        return (*self.sass, *self.ptx, *self.gfx)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
+class Code(_Targets):
     """One object: a file, a member of a wheel or archive, or a file that tells its target by its name alone.
 
     Attributes:
@@ -52,25 +82,9 @@ class Code:
     packs: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
-    @property
-    def sass(self) -> tuple[str, ...]:
-        """Machine code targets, ``sm_80 sm_90a``."""
-        return ordered(target for target in self.images if target.startswith("sm_"))
-
-    @property
-    def ptx(self) -> tuple[str, ...]:
-        """PTX targets, ``compute_90``."""
-        return ordered(target for target in self.images if target.startswith("compute_"))
-
-    @property
-    def gfx(self) -> tuple[str, ...]:
-        """AMD targets, ``gfx90a:xnack-``."""
-        return ordered(target for target in self.images if target.startswith("gfx"))
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """All of these, as ``compat.targets.kernels_for`` takes them."""
-        return (*self.sass, *self.ptx, *self.gfx)
+    def of(self, kind: str) -> tuple[str, ...]:
+        """The targets whose names begin so."""
+        return ordered(target for target in self.images if target.startswith(kind))
 
     @property
     def shares(self) -> dict[str, float]:
@@ -108,7 +122,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
+class Inspection(_Targets):
     """What a path carries.
 
     Attributes:
@@ -123,25 +137,9 @@ class Inspection:
     scanned: int = 0
     unread: tuple[str, ...] = ()
 
-    @property
-    def sass(self) -> tuple[str, ...]:
-        """Machine code targets of all objects."""
-        return ordered(target for item in self.objects for target in item.sass)
-
-    @property
-    def ptx(self) -> tuple[str, ...]:
-        """PTX targets of all objects."""
-        return ordered(target for item in self.objects for target in item.ptx)
-
-    @property
-    def gfx(self) -> tuple[str, ...]:
-        """AMD targets of all objects."""
-        return ordered(target for item in self.objects for target in item.gfx)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """All targets, as ``compat.targets.kernels_for`` takes them."""
-        return (*self.sass, *self.ptx, *self.gfx)
+    def of(self, kind: str) -> tuple[str, ...]:
+        """The targets of all objects whose names begin so."""
+        return ordered(target for item in self.objects for target in item.of(kind))
 
     @property
     def complete(self) -> bool:

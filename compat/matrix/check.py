@@ -88,7 +88,7 @@ def fix(path: Path) -> bool:
     if faults := shape_faults([path]):
         raise InputErrors(faults)
     text = store.read_text(path)
-    better = canonical.dump(store.parse_toml(text, str(path)), canonical.layout(text).comments)
+    better = canonical.canonical(text)
     if better == text:
         return False
     fresh = path.with_name(f".{path.name}.new")

@@ -337,7 +337,6 @@ def test_no_document_of_an_archive_makes_it_fail(manifest, index, config):
         assert "x.tar" in str(error)
     else:
         assert image.facts(found, "x.tar").image == "x.tar"
-        assert isinstance(image.labels(found), dict)
 
 
 @given(st.lists(st.tuples(st.text("ab/.wh", min_size=1, max_size=12), st.sampled_from(["file", "link", "folder"]))))
