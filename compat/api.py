@@ -310,11 +310,7 @@ def _matrix(files: tuple[str, ...]) -> Matrix:
 
 
 def _wanted(requirements: Sequence[str]) -> tuple[str, ...]:
-    """The requirements, if they are such.
-
-    Raises:
-        InputError: for the name of a file, and for one equals sign.
-    """
+    """The requirements, if they are such."""
     from compat.app.wishes import demand_requirement
 
     for text in requirements:

@@ -209,11 +209,7 @@ def _notes(document: Mapping[str, Any], key: str, where: str, faults: list[Input
 
 
 def _value(name: str, raw: Any, where: str) -> Any:
-    """A value of a host file by its fact's kind.
-
-    Raises:
-        InputError: for a name that is no fact, with the nearest one, and for a value of another kind.
-    """
+    """A value of a host file by its fact's kind."""
     if name not in CATALOGUE:
         from difflib import get_close_matches
 

@@ -51,11 +51,7 @@ def _is_one_line(text: str) -> bool:
 
 
 def _record(shape: type[Any], raw: Any, where: str, key: str) -> Any:
-    """A frozen value from a stored document.
-
-    Raises:
-        InputError: with the key at fault, if anything is missing or of another type.
-    """
+    """A frozen value from a stored document."""
     _demand(isinstance(raw, dict), raw, where, key, "an object")
     hints = get_type_hints(shape)
     needed = {f.name for f in fields(shape) if f.default is MISSING and f.default_factory is MISSING}

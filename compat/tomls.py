@@ -41,11 +41,7 @@ def parsed(text: str, where: str, fault: str = "not valid TOML") -> dict[str, An
 
 
 def _demand_shallow(text: str) -> None:
-    """Refuse what looks like a key of more parts than :data:`DEEPEST`, in one pass.
-
-    Raises:
-        ValueError: with the line.
-    """
+    """Refuse what looks like a key of more parts than :data:`DEEPEST`, in one pass."""
     run = at = 0
     for part in text.split("."):
         run = run + 1 if _PART.fullmatch(part) else 0

@@ -126,11 +126,7 @@ def _with_gaps(found: Report, length: int) -> Report:
 
 
 def _demand_sense(question: Question) -> None:
-    """Refuse options that name two machines, for one of them would be passed over in silence.
-
-    Raises:
-        InputError: naming both.
-    """
+    """Refuse options that name two machines, for one of them would be passed over in silence."""
     given = [name for name in ("python", "host", "report", "pasted", "image") if getattr(question, name)]
     if len(given) > 1 and given != ["host", "image"]:
         said = " and ".join(f"--{name}" for name in given)

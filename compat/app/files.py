@@ -62,11 +62,7 @@ def read_log(name: str) -> tuple[str, int]:
 
 @contextmanager
 def _stream(name: str) -> Iterator[BinaryIO]:
-    """A file, or standard input for ``-``, open to be read.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
+    """A file, or standard input for ``-``, open to be read."""
     try:
         if name != "-":
             with opened(name) as stream:
@@ -138,11 +134,7 @@ def document_of(text: str, name: str, *, lists: bool = False) -> Any:
 
 
 def _json(text: str, name: str) -> Any:
-    """A document in JSON.
-
-    Raises:
-        InputError: with line and column of what is wrong.
-    """
+    """A document in JSON."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

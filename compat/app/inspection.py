@@ -95,11 +95,7 @@ def look(subject: str, *, python: str = "", index: str = "", tell: Tell | None =
 
 
 def _site_packages(python: str) -> tuple[Path, ...]:
-    """The folders of packages of an interpreter, the obvious one of this machine where none is named.
-
-    Raises:
-        InputError: if the one that was named cannot be looked at: it is none, or does not answer.
-    """
+    """The folders of packages of an interpreter, the obvious one of this machine where none is named."""
     from time import monotonic
 
     from compat.detect.interpreter import choose

@@ -89,11 +89,7 @@ def changes(old: str, new: str) -> tuple[Change, ...]:
 
 
 def _paths(files: Sequence[str]) -> list[Path]:
-    """The files named, or the shipped ones.
-
-    Raises:
-        InputError: naming the first that is not there.
-    """
+    """The files named, or the shipped ones."""
     paths = [Path(name) for name in files] or sorted(resources.matrix_dir().glob("*.toml"))
     missing = next((path for path in paths if not path.is_file()), None)
     if missing:
@@ -103,11 +99,7 @@ def _paths(files: Sequence[str]) -> list[Path]:
 
 
 def _matrix_at(name: str) -> Matrix:
-    """The matrix in a folder or file.
-
-    Raises:
-        InputError: if there is none, or a row has not the shape of its table; every fault is named.
-    """
+    """The matrix in a folder or file."""
     from compat.matrix import Matrix
     from compat.matrix.check import shape_faults
     from compat.matrix.store import Live

@@ -81,11 +81,7 @@ def foreign(plan: Plan) -> tuple[str, ...]:
 
 
 def _arch(name: str) -> str:
-    """The architecture of a platform.
-
-    Raises:
-        InputError: if nothing is planned for it.
-    """
+    """The architecture of a platform."""
     for arch, pattern in _ARCHS.items():
         if pattern.fullmatch(name):
             return arch
@@ -99,11 +95,7 @@ def _arch_of_machine(text: str) -> str:
 
 
 def _narrowed(plan: Plan, archs: Sequence[str]) -> Plan:
-    """A stored plan for some of its own platforms.
-
-    Raises:
-        InputError: for a platform that it was not made for.
-    """
+    """A stored plan for some of its own platforms."""
     if missing := [arch for arch in archs if arch not in plan.archs]:
         why = f"the plan is for {', '.join(plan.platforms)} and not for {', '.join(platforms(missing))}"
         raise InputError(why, where="--platform", hint="resolve again: other files are published for other processors")

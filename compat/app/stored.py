@@ -81,11 +81,7 @@ def _checked(document: Any, where: str) -> Answer:
 
 
 def _demand_sound(plan: Plan, where: str) -> None:
-    """Refuse a stored plan whose values are not what they are called: they end in Dockerfiles and in commands.
-
-    Raises:
-        InputErrors: naming each key.
-    """
+    """Refuse a stored plan whose values are not what they are called: they end in Dockerfiles and in commands."""
     faults = [
         InputError(f"plan.{key} is {value[:60]!r}", where=where, expected=expected)
         for key, (pattern, expected) in _SOUND.items()

@@ -85,9 +85,6 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
     """Name and text of each requirement of a file, those of the files that it names included.
 
     Of conda's packages those that the matrix knows are taken under pip's names.
-
-    Raises:
-        InputError: if it has none, or a package of conda's that a plan would lose.
     """
     from compat.lint.walk import piped
 

@@ -123,11 +123,7 @@ def _lacking(what: str) -> int:
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """An empty word is an unset variable of somebody's script; taken as "not given", it would change the question.
-
-    Raises:
-        InputError: naming the word before it.
-    """
+    """An empty word is an unset variable of somebody's script; taken as "not given", it would change the question."""
     for before, word in zip(("", *arguments), arguments, strict=False):
         name, mark, value = word.partition("=")
         if not word.strip() or (mark and name.startswith("--") and not value.strip()):

@@ -72,11 +72,7 @@ def _translate(formatter: Any, words: Catalogue) -> None:
 
 
 def _demand_once(args: list[str], parameters: list[Any]) -> None:
-    """Refuse a second value of an option that takes one.
-
-    Raises:
-        InputError: naming the option.
-    """
+    """Refuse a second value of an option that takes one."""
     single = {
         name: parameter.name
         for parameter in parameters

@@ -137,9 +137,6 @@ def _document(machine: Machine, socket: str, url: str) -> dict[str, Any]:
     """A JSON answer; anything else counts as an engine that cannot be reached.
 
     Half of what is left of the deadline, because there are two questions and the second must have its turn.
-
-    Raises:
-        OSError: if there is no such answer in time.
     """
     found = json_of(machine.root.ask(socket, url, machine.left() / 2))
     if not isinstance(found, dict):

@@ -131,11 +131,7 @@ def _read_compressed(window: Window) -> tuple[list[str], int]:
 
 
 def _header(window: Window) -> _Header:
-    """The fields of a header of any version.
-
-    Raises:
-        CutShortError: if the version is unknown or the header is not all there.
-    """
+    """The fields of a header of any version."""
     version = int.from_bytes(window.read(4, 2), "little")
     layout = _HEADERS.get(version)
     if layout is None:

@@ -93,11 +93,7 @@ class Inflater:
             del self._chunks[next(iter(self._chunks))]
 
     def _inflate(self) -> bytes:
-        """Decompress up to a chunk from where the engine stands.
-
-        Raises:
-            CutShortError: if the stream is damaged.
-        """
+        """Decompress up to a chunk from where the engine stands."""
         pieces, missing = [], CHUNK
         try:
             while missing and not self._engine.eof:

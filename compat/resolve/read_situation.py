@@ -135,11 +135,7 @@ def _python(host: Host, into: Constraints) -> tuple[str, int]:
 
 
 def _dotted(name: str, value: str, example: str) -> str:
-    """A fact that must be a version, as it is; host files are written by hand.
-
-    Raises:
-        InputError: naming the fact, if it is something else.
-    """
+    """A fact that must be a version, as it is; host files are written by hand."""
     try:
         versions.release(value)
     except ValueError:

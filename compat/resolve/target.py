@@ -262,11 +262,7 @@ def counted(matrix: Matrix, text: str) -> tuple[str, int]:
 
 
 def _sliced(matrix: Matrix, name: str, profile: str) -> Gpu:
-    """A MIG slice of a card, named as CUDA names it.
-
-    Raises:
-        InputError: if the card is not known, or if no card of that name has the profile, with those that it has.
-    """
+    """A MIG slice of a card, named as CUDA names it."""
     from compat.matrix.products import find_gpu
 
     rows = find_gpu(matrix, name)

@@ -122,11 +122,7 @@ def _lists(text: str) -> bool:
 
 
 def _yaml_kind(text: str, file: str) -> Kind:
-    """Compose file, manifest, workflow, conda environment or conda-lock file, told by the keys that each must have.
-
-    Raises:
-        InputError: if it has neither.
-    """
+    """Compose file, manifest, workflow, conda environment or conda-lock file, told by the keys that each must have."""
     for kind, keys in _KEYS.items():
         if all(re.search(key, text, re.MULTILINE) for key in keys):
             return kind

@@ -52,11 +52,7 @@ def read(text: str, file: str) -> Ask:
 
 
 def _locked(text: str, file: str) -> Iterator[_Locked]:
-    """The packages of a lock in TOML.
-
-    Raises:
-        InputError: if it has no list of packages.
-    """
+    """The packages of a lock in TOML."""
     document = tomls.parsed(text, file)
     listed = document.get("package", document.get("packages"))
     if not isinstance(listed, list):
@@ -74,11 +70,7 @@ def _locked(text: str, file: str) -> Iterator[_Locked]:
 
 
 def _pipfile(text: str, file: str) -> Iterator[_Locked]:
-    """Packages of a ``Pipfile.lock``, its development ones included.
-
-    Raises:
-        InputError: if it is not JSON.
-    """
+    """Packages of a ``Pipfile.lock``, its development ones included."""
     if not isinstance(document := json_of(text), dict):
         raise InputError("not valid JSON", where=file, expected="an object")
     urls = {word(row, "name"): word(row, "url") for row in rows(table(document.get("_meta")).get("sources"))}
@@ -93,11 +85,7 @@ def _pipfile(text: str, file: str) -> Iterator[_Locked]:
 
 
 def _conda(text: str, file: str) -> Ask:
-    """A conda-lock file: its packages for Linux, conda's and pip's apart. Read by lines, for these files are long.
-
-    Raises:
-        InputError: if it has no list of packages.
-    """
+    """A conda-lock file: its packages for Linux, conda's and pip's apart. Read by lines, for these files are long."""
     found = list(_conda_rows(text.splitlines()))
     if not found:
         raise InputError("holds no packages for Linux", where=file, expected="a conda-lock file")
