@@ -39,6 +39,7 @@ class Formats:
 
 
 _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
+_CHOICES: Final = {"form": "plain or factory", "builder": "buildkit or classic", "installer": "pip, uv or auto"}
 LANG: Final = "Language of text: en or zh-CN. [default: that of the locale]"
 
 
@@ -247,17 +248,11 @@ class TargetOptions:
         from compat.asking import Asking
 
         words = tuple(word for group in rest for word in (group if isinstance(group, tuple) else typed(group)))
+        same = ("driver", "cuda", "rocm", "cpu", "python", "os", "arch", "prefer")
         return Target(
+            **{name: getattr(self, name) for name in same},
             hosts=tuple(self.host or ()),
             gpus=tuple(self.gpu or ()),
-            driver=self.driver,
-            cuda=self.cuda,
-            rocm=self.rocm,
-            cpu=self.cpu,
-            python=self.python,
-            os=self.os,
-            arch=self.arch,
-            prefer=self.prefer,
             stored=self.plan,
             asking=Asking(command, words),
             anywhere=command in {"dockerfile", "build"},
@@ -323,16 +318,12 @@ class ImageOptions:
 
         for text in self.requirement or ():
             demand_requirement(text, "--requirement")
-        if self.form not in {"", "plain", "factory"}:
-            raise InputError(f"form {self.form!r}", where="--form", expected="plain or factory")
-        if self.builder not in {"", "buildkit", "classic"}:
-            raise InputError(f"builder {self.builder!r}", where="--builder", expected="buildkit or classic")
-        if self.installer not in {"", "pip", "uv", "auto"}:
-            raise InputError(f"installer {self.installer!r}", where="--installer", expected="pip, uv or auto")
+        words = {name: getattr(self, name) for name in _CHOICES}
+        for name, word in words.items():
+            if word not in {"", *_CHOICES[name].replace(" or ", ", ").split(", ")}:
+                raise InputError(f"{name} {word!r}", where=f"--{name}", expected=_CHOICES[name])
         return {
-            "form": self.form,
-            "builder": self.builder,
-            "installer": self.installer,
+            **words,
             "requirements": (*(self.requirement or ()), *beside),
             "apt": tuple(self.apt or ()),
             "compiler": self.compiler or None,
