@@ -52,8 +52,8 @@ def inspect(path: Path | str) -> Inspection:
 def inspect_file(window: Window, name: str, *, where: str = "") -> Inspection:
     """Inspect one file that is already open, a remote one too.
 
-    ``window``: its bytes, over anything that has a ``size`` and reads at a place. ``where``: what to call it in the
-    result; the name if empty.
+    ``window``: its bytes: ``Window(Stream(file))`` over anything that can seek and read. ``where``: what to call it in
+    the result; the name if empty.
     """
     return gather(where or name, contained(window, name, whole=True))
 

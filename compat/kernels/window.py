@@ -77,6 +77,28 @@ class Memory:
         return self._data.find(needle, start, stop)
 
 
+class Stream:
+    """A source over a seekable binary file object, such as a registry's ranged download or a temporary file.
+
+    ``file``: an object with ``seek(offset, whence)``, ``tell()`` and ``read(count)``.
+    """
+
+    __slots__ = ("_file", "size")
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.size = int(file.seek(0, 2))
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """``count`` bytes from ``offset``; fewer if the file has shrunk meanwhile."""
+        self._file.seek(offset)
+        pieces = []
+        while count > 0 and (piece := self._file.read(count)):  # a raw file may give less than is asked for
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+
 class Window:
     """The part of a source from ``start``, ``size`` bytes long; never more than the source has."""
 

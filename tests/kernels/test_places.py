@@ -10,7 +10,7 @@ import pytest
 
 from compat.errors import InputError
 from compat.kernels import build_kernels, dump, inspect, inspect_file, inspect_package
-from compat.kernels.window import Window
+from compat.kernels.window import Stream, Window
 
 
 @pytest.fixture(scope="session")
@@ -125,19 +125,19 @@ def test_files_that_tell_a_target_by_name_are_told_wherever_they_lie(tmp_path):
         assert (code.path, code.form, code.gfx) == (name, "name", ("gfx90a",)), file
 
 
-def test_a_wheel_that_is_read_in_parts(tmp_path, cuda):
+def test_a_wheel_behind_any_seekable_file(tmp_path, cuda):
     """As a registry passes one: only the directory and the binaries' bytes are asked for."""
     path = wheel(tmp_path / "k.whl", {"k/big.txt": b"\0" * 3_000_000, "k/_C.so": cuda}, zipfile.ZIP_STORED)
 
-    class Remote:
-        data, fetched = path.read_bytes(), 0
-        size = len(data)
+    class Remote(io.BytesIO):
+        fetched = 0
 
-        def read_at(self, offset, count):
-            Remote.fetched += count
-            return self.data[offset : offset + count]
+        def read(self, size=-1):
+            data = super().read(size)
+            Remote.fetched += len(data)
+            return data
 
-    found = inspect_file(Window(Remote()), "k.whl", where="index")
+    found = inspect_file(Window(Stream(Remote(path.read_bytes()))), "k.whl", where="index")
     assert (found.path, targets(found)) == ("index", {"k/_C.so": ("sm_80", "compute_90")})
     assert Remote.fetched < 200_000
 
