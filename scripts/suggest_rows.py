@@ -3,7 +3,7 @@
     python scripts/refresh.py --kernels torch
     python scripts/suggest_rows.py torch 2.16.0             # prints them
     python scripts/suggest_rows.py --write torch 2.16.0     # into matrix/builds.torch.toml
-    python scripts/suggest_rows.py accelerate --since 1.0   # all releases from there on, alike ones in one row
+    python scripts/suggest_rows.py accelerate --since 1.0   # all from there on that lack rows, alike ones in one row
 
 It knows only what the wheels say: the default index, one row per platform and set of requirements. Builds of other
 indexes, the system libraries that a wheel needs and what documents add are for a person.
@@ -31,15 +31,19 @@ from crosscheck import ENVIRONMENTS, expand  # noqa: E402
 from simple_index import write_whole  # noqa: E402
 from wheel_facts import python_key, spell  # noqa: E402
 
-from compat.matrix import canonical, matrix, store  # noqa: E402 - found through the line above
+from compat.matrix import canonical, matrix, schema, store  # noqa: E402 - found through the line above
+from compat.matrix.measured import MACS  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from compat.matrix.rows import Build
 
 FIRST = Version("3.0")
 """Before any Python that matters."""
+
+_MAJOR = re.compile(r"nvidia-[a-z-]+-cu(\d\d)\b")
+"""An NVIDIA package of one CUDA major."""
 
 _DECIDING = {"==", "===", "<", "<=", "~=", "!="}
 _SHARED = re.compile(
@@ -61,13 +65,17 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     path = options.observed / f"{canonicalize_name(options.package)}.json"
     releases = json.loads(path.read_text("utf-8"))["releases"] if path.is_file() else {}
-    wanted = [options.version] if options.version else _since(releases, options.since)
+    builds = matrix().builds(options.package)
+    there = {release for build in builds for release in build.versions}
+    wanted = [options.version] if options.version else _since(releases, options.since, there)
     if not wanted or not releases.keys() >= set(wanted):
         name = " ".join([options.package, *filter(None, [options.version])])
         print(f"{name} was not measured; run scripts/refresh.py first", file=sys.stderr)
         return 1
-    builds = matrix().builds(options.package)
-    found = [rows(version, releases[version], usual(builds), oldest(builds)) for version in wanted]
+    found = [
+        rows(version, releases[version], usual(builds, Version(version)), oldest(builds, Version(version)))
+        for version in wanted
+    ]
     if options.write:
         lay(options.matrix / f"builds.{options.package}.toml", options.package, joined(found))
         return 0
@@ -77,17 +85,19 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def lay(path: Path, package: str, found: list[dict[str, Any]]) -> None:
-    """Write rows behind those that a file has of a package, in canonical spelling."""
+    """Write rows behind those that a file has of a package, before them if they are older; in canonical spelling."""
     text = path.read_text("utf-8") if path.is_file() else ""
     document = store.parse_toml(text, str(path)) or {"schema": canonical.SCHEMA}
-    document.setdefault("builds", {}).setdefault(package, []).extend(found)
+    listed = document.setdefault("builds", {}).setdefault(package, [])
+    older = bool(listed) and Version(found[-1]["versions"].split()[-1]) < Version(listed[0]["versions"].split()[0])
+    listed[: 0 if older else len(listed)] = found if older else [*listed, *found]
     write_whole(path, canonical.dump(document, canonical.layout(text).comments).encode())
 
 
-def _since(releases: dict[str, Any], first: Version) -> list[str]:
-    """Measured final releases from one on that have files and are not withdrawn, oldest first."""
+def _since(releases: dict[str, Any], first: Version, there: Collection[str]) -> list[str]:
+    """Measured final releases from one on that lack rows, have files and are not withdrawn, oldest first."""
     told = [version for version, release in releases.items() if release["wheels"] and not release.get("yanked")]
-    final = [version for version in told if not Version(version).is_prerelease]
+    final = [version for version in told if version not in there and not Version(version).is_prerelease]
     return sorted((version for version in final if Version(version) >= first), key=Version)
 
 
@@ -109,9 +119,9 @@ def joined(releases: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return found
 
 
-def oldest(builds: Iterable[Build]) -> Version:
-    """The oldest Python of the newest release with rows: one that was dropped does not come back."""
-    newest = max((Version(build.version) for build in builds), default=None)
+def oldest(builds: Iterable[Build], release: Version) -> Version:
+    """The oldest Python of the newest release with rows up to this one: one that was dropped does not come back."""
+    newest = max((number for build in builds if (number := Version(build.version)) <= release), default=None)
     found = [Version(python.rstrip("t")) for b in builds if Version(b.version) == newest for python in b.python]
     return min(found, default=min(map(Version, pythons())))
 
@@ -121,15 +131,20 @@ def pythons() -> list[str]:
     return sorted({row.python.rstrip("t") for row in matrix().table("pythons")}, key=Version)
 
 
-def usual(builds: Iterable[Build]) -> dict[str, str]:
-    """Platform -> runtime of the newest release's wheels on the default index; platforms that have several left out."""
-    builds = [build for build in builds if not build.index and not build.distribution]
-    newest = max((Version(build.version) for build in builds), default=None)
-    found: dict[str, set[str]] = {}
+def usual(builds: Iterable[Build], release: Version) -> dict[str, str]:
+    """Platform -> runtime of its wheels on the default index; platforms that have several left out.
+
+    Those of the newest release with rows up to this one, of the oldest where all are newer.
+    """
+    found: dict[str, dict[Version, set[str]]] = {}
     for build in builds:
-        for platform in build.platforms if Version(build.version) == newest else ():
-            found.setdefault(platform, set()).add(build.runtime)
-    return {platform: min(runtimes) for platform, runtimes in found.items() if len(runtimes) == 1}
+        for platform in build.platforms if not build.index and not build.distribution else ():
+            found.setdefault(platform, {}).setdefault(Version(build.version), set()).add(build.runtime)
+    near = {
+        platform: releases[max((number for number in releases if number <= release), default=min(releases))]
+        for platform, releases in found.items()
+    }
+    return {platform: min(runtimes) for platform, runtimes in near.items() if len(runtimes) == 1}
 
 
 def rows(
@@ -141,11 +156,11 @@ def rows(
     Pythons of the stable ABI and of pure wheels are those that the matrix knows, from ``first`` on.
     """
     found: list[dict[str, Any]] = []
+    runtimes = _of_major(runtimes, release)
     for group in release["wheels"]:
-        for key, listed in group["for"].items():
-            platform, _, floor = key.partition(" ")
+        for platform, floor, listed in _places(group["for"]):
             carried = release.get("carried", {}).get(platform, {})
-            row = _row(version, release, platform, floor, _listed(listed.split(), release, first), group["requires"])
+            row = _row(version, release, platform, floor, _listed(listed, release, first), group["requires"])
             shown = _shown(carried, runtimes.get(platform, ""))
             if shown is None and platform in runtimes:
                 row["runtime"] = runtimes[platform]
@@ -157,7 +172,37 @@ def rows(
                 same["platforms"] += f" {platform}"
             else:
                 found.append(row)
-    return found
+    return _loosest(found)
+
+
+def _loosest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without places that a row alike serves with a lower floor: an installer takes that wheel."""
+    served: set[tuple[str, str]] = set()
+    for row in sorted(found, key=lambda row: Version(row.get("glibc") or row.get("macos") or "0")):
+        alike = repr({key: value for key, value in row.items() if key not in {"platforms", "glibc", "macos"}})
+        left = [platform for platform in row["platforms"].split() if (alike, platform) not in served]
+        served.update((alike, platform) for platform in left)
+        row["platforms"] = " ".join(left)
+    return [row for row in found if row["platforms"]]
+
+
+def _of_major(runtimes: dict[str, str], release: dict[str, Any]) -> dict[str, str]:
+    """The usual runtimes; where NVIDIA's packages that a release requires are all of another CUDA major, that one."""
+    majors = {found[1] for group in release["wheels"] for raw in group["requires"] if (found := _MAJOR.match(raw))}
+    named = f"cuda{majors.pop()}" if len(majors) == 1 else ""
+    return {
+        platform: named if named and runtime.startswith("cuda") and runtime.partition(".")[0] != named else runtime
+        for platform, runtime in runtimes.items()
+    }
+
+
+def _places(group: dict[str, str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Platform, floor and Pythons of a group's wheels; those for both kinds of Mac as two, for 32 bits not at all."""
+    for key, listed in group.items():
+        told, _, floor = key.partition(" ")
+        for platform in MACS.get(told, (told,)):
+            if schema.PLATFORM.fits(platform):
+                yield platform, floor, listed.split()
 
 
 def _shown(carried: dict[str, Any], usual_one: str) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 SOURCE: Final = "wheel-metadata"
-_BOTH: Final = {"macosx_universal2": ("macosx_x86_64", "macosx_arm64"), "macosx_intel": ("macosx_x86_64",)}
+MACS: Final = {"macosx_universal2": ("macosx_x86_64", "macosx_arm64"), "macosx_intel": ("macosx_x86_64",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Measured:
             for key, listed in group["for"].items():
                 platform, _, floor = key.partition(" ")
                 pythons = tuple(_spelled_out(listed.split(), self.facts.get("python", ""), matrix))
-                for name in _BOTH.get(platform, (platform,)):
+                for name in MACS.get(platform, (platform,)):
                     requires = tuple(group["requires"])
                     cells = (
                         floor,
