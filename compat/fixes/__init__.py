@@ -90,7 +90,7 @@ def _drafted(finding: Finding, case: Case) -> Fix:
     if (fix := _of_message(subject) or (prescribe(subject) if prescribe else None)) is not None:
         return _written(fix, case)
     name = subject.framework_name()
-    others = {one.of for one in finding.fix.changes if isinstance(one, Variable)} - {"", name} if name else ()
+    others = {one.of for one in finding.fix.changes if isinstance(one, Variable)} - {"", name}
     changes = tuple(one for one in finding.fix.changes if not (isinstance(one, Variable) and one.of in others))
     return _general(replace(finding.fix, changes=changes), case)
 
@@ -99,11 +99,16 @@ def _of_message(subject: Subject) -> Fix | None:
     """What the row of a message says to do, where the message names this cause before any other."""
     code = subject.finding.code
     mended = (one for one in subject.case.signals.telling if one.signal.mends and one.signal.candidates[0] == code)
-    if (heard := next(mended, None)) is None:
+    by_packages = any(one.fact.startswith("packages") for one in subject.finding.evidence[:1])
+    if (heard := next(mended, None)) is None or by_packages:
         return None
     lines = [Command(line, "linux" if line.startswith("sudo ") else "") for line in heard.signal.types]
     tasks = [System(heard.signal.deed)] if heard.signal.deed else []
-    fix = Fix(filled(heard.signal.mends, heard.values), changes=suited((*tasks, *lines), subject.host))
+    name, _, value = heard.signal.sets.partition("=")
+    wish = requirement(filled(heard.signal.installs, heard.values))
+    there = [Install(packages=(Package(name=wish.name, spec=wish.spec),))] if wish else []
+    changes = (*tasks, *lines, *there, *([Variable(name, value)] if name else []))
+    fix = Fix(filled(heard.signal.mends, heard.values), changes=suited(changes, subject.host))
     return spelled(fix, subject.host, subject.matrix) if "{" not in fix.text else None
 
 

@@ -24,12 +24,6 @@ def code_for_gpu(subject: Subject) -> Fix | None:
     return _unlisted(subject) or _unserved(subject) or _coded(subject)
 
 
-def number_format(subject: Subject) -> Fix | None:
-    """The number format that CTranslate2 computes on every device (its docs, Quantization)."""
-    told = "ct2-compute-type" in subject.case.signals
-    return Fix('Set compute_type to "int8", or to "float32", which every device computes.') if told else None
-
-
 def _unserved(subject: Subject) -> Fix | None:
     """A program that names the least compute capability that it serves."""
     least = subject.case.signals.value("cc_least")
@@ -127,5 +121,4 @@ FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "arch-too-new-for-build": code_for_gpu,
     "arch-too-old-for-build": code_for_gpu,
     "extension-arch-missing": code_for_gpu,
-    "precision-unsupported": number_format,
 }

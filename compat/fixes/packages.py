@@ -195,11 +195,6 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
 
 def amd_build(subject: Subject) -> Fix | None:
     """A ROCm build with code for the AMD GPU; where none is published, what to compile for."""
-    if "flash-mi200" in subject.case.signals:
-        text = "Run without this flash-attention, which is made for Instinct alone."
-        return Fix(text, changes=(Variable("VLLM_USE_TRITON_FLASH_ATTN", "0"),))
-    if subject.case.signals.get("kfd-unsupported-gpu", "kfd-unsupported"):
-        return Fix("The kernel's compute driver does not serve this GPU: compute on the CPU, or on another GPU.")
     targets = [gpu.target.partition(":")[0] for gpu in subject.gpus if gpu.target.startswith("gfx")]
     name = subject.framework_name() or "torch"
     if not targets:

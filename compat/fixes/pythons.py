@@ -210,10 +210,6 @@ def metal(subject: Subject) -> Fix | None:
         return _BITS
     if subject.host.platform != "darwin":
         return _of_others(subject) or (_last_listed(subject) if standing(subject.case.signals) == "newer" else None)
-    if "macho-architecture" in subject.case.signals:
-        return Fix("Install it in a Python of the Mac's own processor, arm64 on Apple silicon, not under Rosetta.")
-    if "mps-macos" in subject.case.signals:
-        return Fix("Update macOS to the newest release, or install an older torch.")
     if listed := _last_listed(subject):
         return listed
     own = ", or on Apple's own processor the arm64 Python" if subject.host.arch == "x86_64" else ""

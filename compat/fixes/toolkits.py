@@ -92,8 +92,6 @@ def missing(subject: Subject) -> Fix | None:
     if (fix := matching(subject)) is not None or subject.host.container:
         return fix
     windows = subject.host.platform == "windows"
-    if "cmake-no-toolset" in subject.case.signals:
-        return Fix("Run the CUDA toolkit's installer again, with its Visual Studio integration; or build by Ninja.")
     path = "let CUDA_PATH name it" if windows else "put it first on PATH"
     return Fix(f"Install the CUDA toolkit of torch's CUDA release, and {path}: its nvcc compiles the package.")
 

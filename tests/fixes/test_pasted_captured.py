@@ -57,6 +57,34 @@ CAPTURED = {
         OLD_TORCH,
         ("python-unsupported", "take that, or Python 3.7 for 1.3.1", "--index-url"),
     ),
+    "a name that NumPy 2 took away asks for the NumPy before it, and no other framework": (
+        "AttributeError: `np.float_` was removed in the NumPy 2.0 release. Use `np.float64` instead.",
+        ("framework-pair-mismatch", 'pip install "numpy<2"', "torch"),
+    ),
+    "what Apple GPUs have no code for runs beside them, and not under Windows or Linux": (
+        "NotImplementedError: The operator 'aten::_fft_r2c' is not currently implemented for the MPS device.",
+        ("platform-unsupported", "PYTORCH_ENABLE_MPS_FALLBACK=1", "WSL2"),
+    ),
+    "memory that ran out in torch gets torch's variable alone": (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+        ("out-of-memory", "PYTORCH_CUDA_ALLOC_CONF", "XLA"),
+    ),
+    "memory that ran out in JAX gets JAX's variable alone": (
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.",
+        ("out-of-memory", "XLA_PYTHON_CLIENT_PREALLOCATE", "PYTORCH"),
+    ),
+    "memory that ran out in a program that nobody names gets no framework's variable": (
+        "CUDA error: out of memory",
+        ("out-of-memory", "nvidia-smi", "export"),
+    ),
+    "a paging file that is too small, before the DLL that was loaded then": (
+        'OSError: [WinError 1455] The paging file is too small. Error loading "C:\\x\\torch\\lib\\cudnn64_8.dll"',
+        ("host-memory-low", "paging file", "LD_LIBRARY_PATH"),
+    ),
+    "a release that a message asks for by number": (
+        "sglang-kernel is installed with version 0.3.20, which is less than the minimum required version 0.4.1.",
+        ("framework-pair-mismatch", 'pip install "sglang-kernel>=0.4.1"', "torch"),
+    ),
     "a page of links is no index": (
         f"{OLD_TORCH}\nOS: Windows 10\nPython version: 3.8.10 (64-bit runtime)",
         ("python-unsupported", "--find-links https://download.pytorch.org/whl/torch_stable.html", "--index-url"),

@@ -117,7 +117,7 @@ MESSAGES = [
     ("RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to get global TPU topology.", {}, "no-driver"),
     ("RuntimeError: Found no MUSA driver on your system", {}, "no-driver"),
     # Windows
-    ("OSError: [WinError 1455] The paging file is too small for this operation", {}, "out-of-memory"),
+    ("OSError: [WinError 1455] The paging file is too small for this operation", {}, "host-memory-low"),
     ("Microsoft Visual C++ Redistributable is not installed, this may lead", {}, "windows-vc-runtime-missing"),
     ("The procedure entry point cudaGraphInit could not be located in the DLL", {}, "library-mismatch"),
     ("887A0006 DXGI_ERROR_DEVICE_HUNG", {"platform": "windows"}, "windows-tdr-timeout"),

@@ -8,6 +8,8 @@ import pytest
 
 from compat.matrix import matrix
 from compat.reading.literals import literals
+from compat.rules.remedies import filled
+from compat.versions import requirement
 
 MATRIX = matrix()
 ROWS = MATRIX.table("signals")
@@ -45,4 +47,7 @@ def test_what_a_row_says_to_do_is_short_and_known(row):
     assert row.candidates
     assert set(re.findall(r"\{(\w+)\}", row.mends)) <= set(PATTERNS[row.signal].groupindex)
     assert len(row.mends) <= 206
+    assert not row.sets or re.fullmatch(r"[A-Z][A-Z0-9_]+=\S+", row.sets)
+    said = {name: value for name, value in PATTERNS[row.signal].search(row.example).groupdict().items() if value}
+    assert not row.installs or requirement(filled(row.installs, said))
     assert not row.deed or any(one.deed == row.deed for one in MATRIX.table("commands"))

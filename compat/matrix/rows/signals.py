@@ -20,7 +20,8 @@ class Signal(Row):
         meaning: what the message says, in our words.
         example: the message as its program prints it; no sharper row matches it.
         mends: what to do where the message names its first candidate as the cause; ``{library}`` stands for its word.
-        deed: the task of the system that does it (table ``commands``); ``types``: commands that are alike everywhere.
+        deed: the task of the system that does it (table ``commands``); ``types``: commands that are alike everywhere;
+            ``sets``: the variable, ``NAME=value``; ``installs``: the requirement, which may name a word too.
     """
 
     signal: str
@@ -34,3 +35,5 @@ class Signal(Row):
     mends: str = ""
     deed: str = ""
     types: tuple[str, ...] = ()
+    sets: str = ""
+    installs: str = ""
