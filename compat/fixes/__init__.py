@@ -106,8 +106,8 @@ def _of_message(subject: Subject) -> Fix | None:
     tasks = [System(heard.signal.deed)] if heard.signal.deed else []
     name, _, value = heard.signal.sets.partition("=")
     wish = requirement(filled(heard.signal.installs, heard.values))
-    there = [Install(packages=(Package(name=wish.name, spec=wish.spec),))] if wish else []
-    changes = (*tasks, *lines, *there, *([Variable(name, value)] if name else []))
+    changes: list[Change] = [*tasks, *lines, *([Variable(name, value)] if name else [])]
+    changes += [Install(packages=(Package(name=wish.name, spec=wish.spec),))] if wish else []
     fix = Fix(filled(heard.signal.mends, heard.values), changes=suited(changes, subject.host))
     return spelled(fix, subject.host, subject.matrix) if "{" not in fix.text else None
 
