@@ -31,6 +31,12 @@ RUN chmod -R a+rx /usr/local/cuda/bin /usr/local/cuda/nvvm/bin && ln -s lib /usr
  && ln -s libcudart.so.13 /usr/local/cuda/lib/libcudart.so
 ENV PATH=/usr/local/cuda/bin:${PATH}
 """
+HIP = """
+FROM debian:12
+RUN apt-get update && apt-get install -y --no-install-recommends g++ hipcc python3-dev python3-pip python3-venv \\
+ && rm -rf /var/lib/apt/lists/*
+ENV ROCM_HOME=/usr HIP_PLATFORM=amd
+"""
 TORCH = """
 import types
 from . import version
@@ -41,7 +47,7 @@ xpu = types.SimpleNamespace(_is_compiled=lambda: False)
 backends = types.SimpleNamespace(mps=types.SimpleNamespace(is_built=lambda: False))
 """
 BUILDS = r"torch/(_appdirs|torch_version|_vendor/(__init__|packaging/.*)|utils/(\w*cpp_extension\w*|file_baton|hipify/.*))\.py"
-LIBRARIES = ("c10", "torch", "torch_cpu", "torch_python", "c10_cuda", "torch_cuda")
+LIBRARIES = ("c10", "torch", "torch_cpu", "torch_python", "c10_cuda", "torch_cuda", "c10_hip", "torch_hip")
 SETUP = """
 from setuptools import setup
 from torch.utils.cpp_extension import BuildExtension, CUDAExtension
@@ -143,6 +149,16 @@ def test_nvcc_compiles_for_the_plans_gpus_or_for_those_that_are_asked_for(
     assert (set(found.sass), set(found.ptx)) == ({"sm_80", "sm_90"}, set())
     found = compiled(made, plan, client, tmp_path, default_index, url, image, TORCH_CUDA_ARCH_LIST="12.0+PTX")
     assert (set(found.sass), set(found.ptx)) == ({"sm_120"}, {"compute_120"})
+
+
+def test_hipcc_compiles_for_the_plans_gpus(made, slim, torch, base, client, tmp_path, default_index, builder, devel):
+    """By Debian's hipcc 5.2: torch turns CUDA's source into HIP's, and the plan's targets are those that it is built for."""
+    base("debian:12")
+    default_index.bring("ninja", "packaging", "psutil", "setuptools", "wheel", "typing-extensions")
+    image, url = devel(HIP, "hipcc"), builder("2.13.0+rocm7.2", hip="7.2.0")
+    plan = planned(slim, torch, "debian:12", "rocm7.2", "2.13.0+rocm7.2", "gfx90a", "gfx1030")
+    found = compiled(made, plan, client, tmp_path, default_index, url, image)
+    assert set(found.gfx) == {"gfx90a", "gfx1030"}
 
 
 def test_torch_compiles_in_an_image_with_a_compiler(made, slim, index, base, usual_builder):
