@@ -13,7 +13,7 @@ import compat.lint.cpu_builds as cpu_builds
 import compat.lint.nearest as nearest
 import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
-from compat.findings import Evidence, Finding, Fix, Place, Unchecked
+from compat.findings import Confidence, Evidence, Finding, Fix, Place, Unchecked
 from compat.joints import platform
 from compat.joints.build import is_unseen, vendor_of
 from compat.joints.verdict import clash_of
@@ -118,11 +118,15 @@ def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
 
 def _unpublished(item: Taken, build: rows.Build, scene: Scene) -> Iterator[Finding]:
     """platform-unsupported: a release whose wheels are all for other systems or processors than the machine's."""
-    found = clash_of(platform.verdict(build, scene.platform))
+    judged = platform.verdict(build, scene.platform)
+    found = clash_of(judged)
     if found is not None and scene.machine is not None:
         evidence = (Evidence("platform", scene.platform, scene.machine.source("platform")),)
+        sure: Confidence = "certain" if found is judged else "likely"
         detail = f"{found.why}; this is {scene.platform}."
-        yield of_request("platform-unsupported", item, scene, detail, evidence=evidence, rows=found.rows)
+        yield of_request(
+            "platform-unsupported", item, scene, detail, evidence=evidence, rows=found.rows, confidence=sure
+        )
 
 
 def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:

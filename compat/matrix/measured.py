@@ -58,14 +58,8 @@ class Measured:
                 platform, _, floor = key.partition(" ")
                 pythons = tuple(_spelled_out(listed.split(), self.facts.get("python", ""), matrix))
                 for name in MACS.get(platform, (platform,)):
-                    requires = tuple(group["requires"])
-                    cells = (
-                        floor,
-                        name[:5],
-                        pythons,
-                        requires,
-                        *self._carried(name, "cuda", "targets", "cudnn", "nccl"),
-                    )
+                    carried = self._carried(name, "cuda", "targets", "cudnn", "nccl")
+                    cells = (floor, name[:5], pythons, tuple(group["requires"]), *carried)
                     found.setdefault(cells, []).append(name)
         return tuple(self._build(platforms, *cells) for cells, platforms in found.items())
 

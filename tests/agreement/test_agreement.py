@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 import agreement
+import agreement_questions as questions
 
 from compat import rules
 from compat.findings import Finding, Report, Unchecked
 from compat.lint import RULES as LINT
+from compat.matrix.store import Held, stated
+from compat.resolve import resolve
+from compat.rules import judge
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,6 +27,9 @@ else:
     import tomli as tomllib
 
 KNOWN = tomllib.loads((Path(__file__).parent / "known.toml").read_text("utf-8"))["differences"]
+
+
+MATRIX = questions.MATRIX
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +46,43 @@ def test_no_more_differences_than_are_known(joint, tally):
 def test_every_code_of_a_joint_is_one():
     named = {code for joint in agreement.JOINTS.values() for code in joint.codes}
     assert named <= {*rules.RULES, *LINT}
+
+
+SEEN = ("jaxlib", "torchvision", "xformers")
+
+
+@pytest.fixture(scope="module")
+def guessed():
+    """The matrix with every build of a few packages as nobody would have seen it."""
+    rows = {f"builds.{name}": [stated(replace(row, how="inferred")) for row in MATRIX.builds(name)] for name in SEEN}
+    return MATRIX.beneath(Held({name: [told(row) for row in listed] for name, listed in rows.items()}, {}))
+
+
+def told(row):
+    """A stated row without what it leaves open."""
+    return {name: value for name, value in row.items() if value or name in {"runtime", "source"}}
+
+
+@pytest.mark.parametrize("joint", ["python", "glibc", "platform", "kernels"])
+def test_nobody_proves_by_rows_that_nobody_saw(joint, guessed, monkeypatch):
+    """Measured rows turned into inferred ones: resolve, the doctor and lint then say likely or nothing."""
+    monkeypatch.setattr(agreement, "MATRIX", guessed)
+    monkeypatch.setattr(agreement, "_by_findings", lambda _, report: report)
+    dice, asked = random.Random(joint), 0
+    while asked < 3:
+        build = dice.choice([row for row in MATRIX.builds(dice.choice(SEEN)) if row.how == "measured"])
+        machine = questions._sound(build, dice)
+        changed = questions._CHANGES[joint](machine, dice)
+        machine |= changed
+        if not changed or (joint == "kernels" and machine["gpus"][0]["vendor"] != "nvidia"):
+            continue  # whose GPUs a local tag is for needs no row
+        one, asked = agreement.Question(joint, (build,), tuple(sorted(machine.items()))), asked + 1
+        assert all(conflict.likely for conflict in resolve(one.pins, one.host(), guessed).conflicts), one
+        installed = judge(one.host(packages={build.install_name: build.full_version}), guessed)
+        for report in (installed, agreement.linted(one)):
+            found = [each for top in report.findings for each in (top, *top.consequences) if each.severity != "info"]
+            codes = agreement.JOINTS[joint].codes
+            assert not [each for each in found if each.code in codes and each.confidence == "certain"], one
 
 
 def finding(code, severity="error", confidence="certain"):
