@@ -26,7 +26,7 @@ class Row:
     Attributes:
         source: ids of the citations that the row rests on.
         how: how it is known; where several fields differ in strength, the strength of those that decide.
-        inferred: fields of this row that are weaker than ``how`` says: nobody saw them in a document.
+        inferred: fields of this row that are weaker than ``how`` says: no document, or but one, tells them.
         exempt: laws that this row is known to break (:mod:`compat.matrix.laws`); ``note`` says why the world does.
         note: what a reader should know, exceptions to a law included.
         origin: file it came from, set by the loader (overlays differ from our own).
