@@ -86,7 +86,7 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
 
     Of conda's packages those that the matrix knows are taken under pip's names.
     """
-    from compat.lint.walk import piped
+    from compat.lint.conda import piped
 
     found: list[tuple[str, str]] = []
     lost: list[str] = []

@@ -7,9 +7,11 @@ Conda's own solver decides, and its channels are not in the matrix but for the p
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.libraries as libraries
+import compat.lint.origins as origins
 import compat.lint.walk as walk
 from compat import versions
 from compat.joints.python import in_order
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
+    from compat.matrix import Matrix
     from compat.matrix.rows import Row
 
 # Channels that hold what their makers built, so that what one of them lacks no other mirrors; any other may hold all.
@@ -29,6 +32,8 @@ _PUBLIC: Final = frozenset(
     ["pytorch", "conda-forge", "defaults", "nodefaults", "nvidia", "anaconda", "main", "bioconda", "r", "free", "msys2",
      "pyg", "dglteam", "rapidsai"]
 )  # fmt: skip
+# Conda's packages that say which CUDA a framework is built for.
+_CONDA_CUDA: Final = frozenset({"pytorch-cuda", "cudatoolkit"})
 _FAMILY: Final = frozenset({"torch", "torchvision", "torchaudio"})
 # What computes on the GPU beside a PyTorch that does not.
 _OTHERS: Final = frozenset(
@@ -37,6 +42,33 @@ _OTHERS: Final = frozenset(
 _BUILT_BOTH: Final = frozenset({"pytorch", "tensorflow", "jaxlib", "jax"})
 _GPU_ONLY: Final = frozenset({"pytorch-gpu", "tensorflow-gpu"})
 _MEANS_CUDA: Final = frozenset({"cuda-version", "cuda-toolkit", "cuda", "cudatoolkit", "cudnn", "cuda-nvcc"})
+
+
+def of_conda(step: Install, matrix: Matrix, *, mine: bool) -> Iterator[walk.Taken]:
+    """What conda is asked for, by pip's names; a framework with its build where the CUDA beside it tells that one.
+
+    A lock or an export names what conda's solver has put together: only its own builds are known to fit.
+    """
+    cuda = {one.name: _plain(one.spec) for one in step.requests if one.name in _CONDA_CUDA}
+    series = next((f"cuda{versions.minor(number)}" for number in cuda.values() if "." in number), "")
+    for one in step.requests if "--locked" not in step.options else ():
+        name, number = piped(one.name, matrix), _plain(one.spec)
+        request = replace(one, name=name, spec=f"=={number}" if number.count(".") > 1 else one.spec)
+        own = [row for row in matrix.builds_of(name, number) if row.runtime == series] if series and number else []
+        found = origins.Outcome("build", own[0]) if own else origins.Outcome("unknown", why="conda")
+        yield walk.Taken(request, step, found, spec=request.spec, mine=mine)
+
+
+def piped(name: str, matrix: Matrix) -> str:
+    """What the package index calls a package of conda's."""
+    package = matrix.package(name)
+    return package.name if package else name
+
+
+def _plain(spec: str) -> str:
+    """The release that a conda specification means, without the pattern: ``==2.3.1.*`` -> ``2.3.1``."""
+    found = re.fullmatch(r"==(\d+(?:\.\d+)*)(?:\.\*)?", spec)
+    return found[1] if found else ""
 
 
 def another_python(scene: Scene) -> Iterator[Finding]:
@@ -63,7 +95,7 @@ def variants(scene: Scene) -> Iterator[Finding]:
 
     Source: build scripts of PyTorch's conda packages (``py3.9_cuda11.3_cudnn8.2.0_0``, ``py39_cu113``).
     """
-    named = {name: one for one in scene.conda if (name := walk.piped(one.name, scene.matrix)) in _FAMILY}
+    named = {name: one for one in scene.conda if (name := piped(one.name, scene.matrix)) in _FAMILY}
     torch = named.get("torch")
     device = {name: _device(request.build) for name, request in named.items()}
     for name, request in named.items():

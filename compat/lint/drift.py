@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lint.finding import finding, of_request
+from compat.lint.walk import has_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
 
-# What PyTorch's own conda channels carry.
-_OF_CHANNEL: Final = frozenset({"pytorch", "torchvision", "torchaudio"})
-
 _NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
 
 
@@ -25,15 +23,18 @@ def floating(scene: Scene) -> Iterator[Finding]:
     """pin-missing and nightly-unpinned."""
     for item in (*scene.own, *(one for one in scene.env if one.of_conda and one.mine)):
         package = scene.matrix.package(item.request.name)
-        open_ = not (item.settled or item.request.url or _bounded(item.request.spec))
-        if item.of_conda and (not package or package.kind != "framework" or "nightly" in "".join(item.step.channels)):
+        open_ = not (item.settled or item.request.url or has_end(item.request.spec))
+        channels, of_torch = item.step.channels, package and "torch" in {package.name, package.follows}
+        lone = of_torch and "pytorch-nightly" in channels and "pytorch" not in channels  # it holds nothing else
+        if item.of_conda and not lone and (not package or package.kind != "framework" or "nightly" in str(channels)):
             continue
-        nightly = any(place.nightly for place in item.origins) or _NIGHTLY.fullmatch(item.request.name) is not None
+        named = _NIGHTLY.fullmatch(item.request.name) is not None
+        nightly = lone or named or any(place.nightly for place in item.origins)
         if nightly and package and _takes_releases(item):
             detail = f"Without --pre pip takes the newest release for {item.request.text}, not a nightly."
             fix = "Make the nightly index the only one (--index-url), or add --pre."
             yield of_request("extra-index-shadowed", item, scene, detail, severity="warning", fix=fix)
-        elif nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
+        elif nightly and (package or named):
             if not item.request.exact:
                 detail = f"{item.request.text} is a moving nightly."
                 level: Severity = "warning" if package or item.request.name.startswith(("tf-", "jax")) else "info"
@@ -92,32 +93,15 @@ def purged_nightly(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def conda_nightly(scene: Scene) -> Iterator[Finding]:
-    """nightly-unpinned: a nightly conda package, by its name or because its channel has nothing else."""
-    moving: set[str] = set()
-    for step in scene.stage.installs:
-        if step.manager == "conda" and "pytorch-nightly" in step.channels and "pytorch" not in step.channels:
-            moving |= {request.name for request in step.requests} & _OF_CHANNEL
-    for request in scene.conda:
-        if (request.name.endswith("-nightly") or request.name in moving) and not request.exact:
-            detail = f"{request.text} is a moving nightly."
-            yield finding("nightly-unpinned", scene, request.line, detail, severity="warning")
-
-
 def applications(scene: Scene) -> Iterator[Finding]:
     """pin-missing: a package that brings a framework, with neither pinned."""
     own = {item.request.name for item in scene.own}
-    pinned = {item.request.name for item in scene.taken if _bounded(item.request.spec)}
+    pinned = {item.request.name for item in scene.taken if has_end(item.request.spec)}
     for request, row in scene.applications:
-        if request.name in own and not request.url and not _bounded(request.spec) and not pinned & {*row.pulls}:
+        if request.name in own and not request.url and not has_end(request.spec) and not pinned & {*row.pulls}:
             brought = f" It brings {' and '.join(row.pulls)}." if row.pulls else ""
             detail = f"{request.text}: no version is named.{brought}"
             yield finding("pin-missing", scene, request.line, detail, severity="info")
 
 
-def _bounded(spec: str) -> bool:
-    """Whether a specification stays within one release line: ``==``, ``~=``, or an upper bound."""
-    return any(mark in spec for mark in ("==", "~=", "<"))
-
-
-RULES: Final = (floating, stale_nightly, purged_nightly, conda_nightly, applications)
+RULES: Final = (floating, stale_nightly, purged_nightly, applications)

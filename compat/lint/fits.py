@@ -258,7 +258,8 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
     if parted and _is_chosen(item) and _is_chosen(other):
         yield from _mixed(item, other, parted, scene)
         near = not joint.apart(parted.left.runtime, parted.right.runtime) and not _are_twins(parted, scene)
-    if others and near and item.request.exact and other.request.exact and not _loose(item, other):
+    pinned = item.request.exact and other.request.exact and not LOOSE & {*item.step.options, *other.step.options}
+    if others and near and pinned:
         third = others[0].objection.name
         if any(one.request.name == third and one.request.exact for one in (item, other, *scene.env)):
             return  # it is judged against each of the two, or is one of them: see tied
@@ -273,10 +274,6 @@ def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) ->
 def _is_chosen(item: Taken) -> bool:
     """Whether it is known which build a request gets: the installer's choice, a local tag, or the package's name."""
     return bool(item.build or "+" in item.request.exact or NAMED.search(item.request.name))
-
-
-def _loose(*items: Taken) -> bool:
-    return any(LOOSE & {*item.step.options} for item in items)
 
 
 def _are_twins(dispute: Dispute, scene: Scene) -> bool:

@@ -145,12 +145,11 @@ def python_not_packaged(scene: Scene) -> Iterator[Finding]:
             judged = packaged(row, found[1]) if found else None
             if not isinstance(judged, Clash):
                 continue
-            detail = (
-                f"{row.os} has no package {request.name}, only Python {judged.wants}, and no other archive is added."
-            )
+            what = f"{row.os} has no package {request.name}, only Python {judged.wants}"
             level: Severity = "warning" if step.branch else "error"
             fix = "Take a base whose system has this Python, or let uv install it."
-            yield of_base("base-python-missing", scene, request.line, detail, severity=level, fix=fix, rows=(row,))
+            detail, line = f"{what}, and no other archive is added.", request.line
+            yield of_base("base-python-missing", scene, line, detail, severity=level, fix=fix, rows=(row,))
             return
 
 

@@ -87,13 +87,12 @@ def not_judged(scene: Scene) -> Iterator[Unchecked]:
         if item.build is None or not _is_sure(item):
             if is_framework:
                 yield Unchecked(what, "which build it gets here is not known")
-        elif _is_unread(item.build) and (is_framework or not telling):
+        elif (
+            not item.build.kernels
+            and vendor_of(item.build.runtime) not in {"", "cpu"}
+            and (is_framework or not telling)
+        ):
             yield Unchecked(what, "which GPUs that build has code for is not known")
-
-
-def _is_unread(build: rows.Build) -> bool:
-    """Whether a build is for GPUs, and nobody wrote down for which."""
-    return not build.kernels and vendor_of(build.runtime) not in {"", "cpu"}
 
 
 def _is_sure(item: Taken) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lint.finding import of_request
-from compat.lint.walk import LOOSE, Taken, alike, parts_of
+from compat.lint.walk import LOOSE, Taken, alike, has_end, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.matrix.rows import Major
 
-_BOUND: Final = re.compile(r"[<~]|==")
 # Conda packages that bring none of the shared ones.
 _ALONE: Final = re.compile(r"python|pip|setuptools|wheel|cuda.*|cudnn")
 # The same for one of these: what computes with NumPy brings no protobuf.
@@ -120,7 +119,7 @@ def _declared(row: Major, part: Part) -> list[str]:
 
 
 def _admits(spec: str, row: Major) -> bool:
-    return not spec or (versions.admits(spec, row.version) is not False and not _BOUND.search(spec))
+    return not spec or (versions.admits(spec, row.version) is not False and not has_end(spec))
 
 
 def _is_bounded(row: Major, parts: tuple[Part, ...], scene: Scene) -> bool:

@@ -49,6 +49,7 @@ class Origin:
         partial: whether it may hold more of what the matrix knows than the matrix says.
         mirror: whether it looks like a mirror of the default index (its path ends in ``/simple``): it has what that
             one has, and perhaps more.
+        beside: what else it has, of packages that the matrix has no builds of; empty where that is not known.
     """
 
     url: str
@@ -58,6 +59,7 @@ class Origin:
     mirror: bool = False
     apart: bool = False
     partial: bool = False
+    beside: tuple[str, ...] = ()
 
     def has(self, build: Build) -> bool:
         """Whether a build is published here."""
@@ -133,7 +135,7 @@ def origin(url: str, matrix: Matrix) -> Origin:
         pattern = re.escape(row.url.rstrip("/")).replace(re.escape("{variant}"), variant)
         if found := re.fullmatch(pattern + r"/?(?:index\.html)?", url):
             variant = found.groupdict().get("variant") or ""
-            return Origin(url, row.name, variant, apart=row.apart, partial=row.partial)
+            return Origin(url, row.name, variant, apart=row.apart, partial=row.partial, beside=row.beside)
         if "{variant}" in row.url and url.rstrip("/") == row.url.rpartition("/{variant}")[0].rstrip("/"):
             return Origin(url, row.name, partial=row.partial)
     mirror = re.search(r"/simple/?$", parts.path) is not None and "$" not in url
@@ -155,6 +157,8 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     places = tuple(place for place in origins(step, matrix, request.name) if not (place.nightly and _released(request)))
     if package is None or request.url:  # a name that only looks like a wheel's is looked up as text
         known = package is not None and bool(request.exact)
+        if not (known or request.url) and all(one.beside and request.name not in one.beside for one in places):
+            return Outcome("none", why="foreign")
         return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")
     unread = versions.specifier(request.spec) is None or "===" in request.spec
     if unread or any(item.index is None or _has_ended(item, request) for item in places):

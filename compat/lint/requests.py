@@ -10,7 +10,7 @@ import compat.lint.nearest as nearest
 import compat.lint.origins as origins
 import compat.lint.vendors as vendors
 from compat import versions
-from compat.findings import Evidence, Finding, Severity
+from compat.findings import Confidence, Evidence, Finding, Severity
 from compat.joints.build import is_unseen
 from compat.joints.python import in_order, is_for
 from compat.lint.finding import finding, of_request, seen
@@ -29,6 +29,7 @@ _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
 def unmet(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
+    told: set[int] = set()  # steps whose only index has not got all
     for item in scene.own:
         wheel = unquote(item.request.url.partition("#")[0].rpartition("/")[2])
         here = {world.python for world in scene.worlds if scene.pythons and together((item.request.marker,), (world,))}
@@ -39,6 +40,9 @@ def unmet(scene: Scene) -> Iterator[Finding]:
             yield of_request("python-unsupported", item, scene, detail)
         elif not item.python and pythons and _out_of_reach(item, pythons, scene):
             yield _no_python(item, scene, pythons)
+        if item.outcome.why == "foreign" and (id(item.step) in told or _may_be_there(item, scene)):
+            continue
+        told |= {id(item.step)} if item.outcome.why == "foreign" else set()
         if item.outcome.status == "none":
             yield from _none(item, scene)
         elif _only_default(item, scene):
@@ -55,6 +59,13 @@ def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
         yield from (_no_version(item, scene),) if item.request.spec else ()
     elif why in _REASONS:
         yield _REASONS[why](item, scene)
+
+
+def _may_be_there(item: Taken, scene: Scene) -> bool:
+    """Whether a package may have come before: with the base, from a list that is not at hand, or in a lock."""
+    unread = any(step.files and step.line < item.step.line for part in scene.chain for step in part.installs)
+    brought = scene.base is not None and scene.base.kind not in {"python", "plain"}
+    return "--locked" in item.step.options or unread or brought or bool(scene.conda)
 
 
 def _only_default(item: Taken, scene: Scene) -> bool:
@@ -77,11 +88,14 @@ def _index_missing(item: Taken, scene: Scene) -> Finding:
 
 
 def _foreign(item: Taken, scene: Scene) -> Finding:
-    """A framework that is looked for on another framework's index alone."""
+    """What is looked for on a framework's index alone, which has not got it; told once for a step."""
     where = ", ".join(place.url for place in item.origins)
-    detail = f"{item.request.text} is not at {where}, and no other index is named."
+    others = sum(one.outcome.why == "foreign" for one in scene.own if one.step is item.step) - 1
+    what = f"{item.request.text} and {others} more are" if others else f"{item.request.text} is"
+    detail = f"{what} not at {where}, and no other index is named."
     fix = "Install what that index has by itself: --index-url replaces the default index for all else too."
-    return of_request("index-missing", item, scene, detail, fix=fix)
+    sure: Confidence = "certain" if scene.matrix.package(item.request.name) else "likely"
+    return of_request("index-missing", item, scene, detail, fix=fix, confidence=sure)
 
 
 def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
@@ -140,7 +154,7 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
     )
     alike = [row for row in scene.rows(item.request.name) if any(place.has(row) for place in item.origins)]
     extras = item.request.extras
-    fitting = [row for row in alike if {*extras} <= {*row.extras, *row.also} and item.python in {"", *row.python}]
+    fitting = [row for row in alike if {*extras} <= {*row.extras, *row.also} and item.python in row.python]
     name = item.request.name + (f"[{','.join(extras)}]" if extras else "")
     last = max(fitting, key=lambda row: versions.parsed(row.version), default=None)
     fix = f"Ask for {name}=={last.version}." if fails and last else ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
+import compat.lint.conda as condas
 import compat.lint.walk as walk
 from compat.lint.scene import Scene, brings_pythons, vendor_runtime
 from compat.sources.values import BUILT, IMAGED, ORDERED, Ask, Command, Install, Request, Stage
@@ -87,7 +88,7 @@ def _scene(
                 requests = conda if step.manager == "conda" else apt
                 requests += step.requests if step.action == "install" else ()
                 if requests is conda and step.action == "install":
-                    steps.begin(walk.of_conda(step, matrix, mine=part is stage))
+                    steps.begin(condas.of_conda(step, matrix, mine=part is stage))
             else:
                 steps.step(step, python, mine=part is stage)
     return replace(
@@ -136,9 +137,7 @@ def _python_after(step: Install, python: str, *, others: bool) -> str:
             worlds = walk.worlds_of("", frozenset(), request.spec)
             return _minor(request.exact) or (worlds[0].python if len(worlds) == 1 else "")
         if step.manager == "apt" and not others and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
-            return (
-                found[1] if python in {"", found[1]} else ""
-            )  # beside the system's own: which one is used is not known
+            return found[1] if python in {"", found[1]} else ""  # beside the system's own which one counts is unknown
     return python
 
 

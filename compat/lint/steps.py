@@ -66,12 +66,8 @@ def queries(scene: Scene) -> Iterator[Finding]:
 
 def host_software(scene: Scene) -> Iterator[Finding]:
     """container-runtime-in-image, image-ships-driver."""
-    own = {
-        request.name: request.line
-        for step in scene.stage.installs
-        if step.manager == "apt"
-        for request in step.requests
-    }
+    apt = (step for step in scene.stage.installs if step.manager == "apt")
+    own = {request.name: request.line for step in apt for request in step.requests}
     for name, line in own.items():
         if _TOOLKIT.fullmatch(name):
             yield finding("container-runtime-in-image", scene, line, f"{name} is host software.", severity="warning")

@@ -33,8 +33,6 @@ _REPLACING: Final = frozenset(
 # A specifier with an end on both sides.
 _RANGE: Final = re.compile(r"==[^,]*\*|~=|>.*<|<.*>")
 LOOSE: Final = frozenset({"--no-deps", "--no-dependencies"})
-# Conda's packages that say which CUDA a framework is built for.
-_CONDA_CUDA: Final = frozenset({"pytorch-cuda", "cudatoolkit"})
 # Pythons that anything in the matrix was ever built for.
 _PYTHONS: Final = tuple(f"3.{minor}" for minor in range(6, 16))
 
@@ -133,7 +131,7 @@ class Walk:
             python = ""
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
         demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
-        pinned = {request.name: request for request in requests if _has_end(request.spec)}
+        pinned = {request.name: request for request in requests if has_end(request.spec)}
         items = [self._take(request, step, python, demands, pinned) for request in requests]
         items = [self._gone_back(item, items) for item in items]
         items = items if mine else [replace(item, mine=False) for item in items]
@@ -263,7 +261,7 @@ class Walk:
             self.built.append((item, framework))
 
 
-def _has_end(spec: str) -> bool:
+def has_end(spec: str) -> bool:
     """Whether a specifier excludes the newest releases."""
     return any(item.operator not in {">", ">=", "!="} for item in versions.specifier(spec) or ())
 
@@ -380,33 +378,6 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
             yield Taken(
                 Request(name=name, line=line), step, origins.Outcome("unknown", why="base"), base=True, mine=False
             )
-
-
-def of_conda(step: Install, matrix: Matrix, *, mine: bool) -> Iterator[Taken]:
-    """What conda is asked for, by pip's names; a framework with its build where the CUDA beside it tells that one.
-
-    A lock or an export names what conda's solver has put together: only its own builds are known to fit.
-    """
-    cuda = {one.name: _plain(one.spec) for one in step.requests if one.name in _CONDA_CUDA}
-    series = next((f"cuda{versions.minor(number)}" for number in cuda.values() if "." in number), "")
-    for one in step.requests if "--locked" not in step.options else ():
-        name, number = piped(one.name, matrix), _plain(one.spec)
-        request = replace(one, name=name, spec=f"=={number}" if number.count(".") > 1 else one.spec)
-        own = [row for row in matrix.builds_of(name, number) if row.runtime == series] if series and number else []
-        found = origins.Outcome("build", own[0]) if own else origins.Outcome("unknown", why="conda")
-        yield Taken(request, step, found, spec=request.spec, mine=mine)
-
-
-def piped(name: str, matrix: Matrix) -> str:
-    """What the package index calls a package of conda's."""
-    package = matrix.package(name)
-    return package.name if package else name
-
-
-def _plain(spec: str) -> str:
-    """The release that a conda specification means, without the pattern: ``==2.3.1.*`` -> ``2.3.1``."""
-    found = re.fullmatch(r"==(\d+(?:\.\d+)*)(?:\.\*)?", spec)
-    return found[1] if found else ""
 
 
 def _is_of(build: Build, base: Base) -> bool:

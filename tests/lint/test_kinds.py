@@ -197,3 +197,30 @@ def test_a_release_without_a_wheel_for_the_python_of_a_project_or_a_service(name
     if name == "compose.yaml":
         assert any("torch==2.2.0" in one.fix.text for one in new)
     assert "python-unsupported" not in {one.code for one in old}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("--index-url https://download.pytorch.org/whl/cu121\ntorch==2.4.0\nqwen-vl-utils\ngdown\n", 3),  # once
+        ("--index-url https://download.pytorch.org/whl/cu121\ntorch==2.4.0\nnumpy\ntqdm\npip\n", 0),
+        ("--extra-index-url https://download.pytorch.org/whl/cu121\ntorch==2.4.0\nqwen-vl-utils\n", 0),
+        ("--index-url https://mirror.example/whl/cu121\ntorch==2.4.0\nqwen-vl-utils\n", 0),
+        ("--index-url https://download.pytorch.org/whl/cu121\ntorch==2.4.0\nqwen @ git+https://h/qwen.git\n", 0),
+    ],
+)
+def test_what_the_only_index_has_not_got_is_told_once(text, line):
+    found = lint(sources.read(text, "requirements.txt"), MATRIX).findings
+    assert [one.place.line for one in found if one.code == "index-missing"] == [line] * bool(line)
+
+
+def test_what_a_list_or_a_base_may_have_brought_is_not_looked_for():
+    step = "RUN pip install torch==2.4.0 gdown --index-url https://download.pytorch.org/whl/cu121\n"
+    for begin, told in (
+        ("FROM python:3.11-slim\n", True),
+        ("FROM python:3.11-slim\nCOPY r.txt .\nRUN pip install -r r.txt\n", False),
+        ("FROM pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\n", False),
+        ("FROM python:3.11-slim\nRUN pip install gdown\n", False),
+    ):
+        found = {one.code for one in lint(sources.read(begin + step, "Dockerfile"), MATRIX).findings}
+        assert ("index-missing" in found) is told, begin

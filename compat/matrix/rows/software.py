@@ -139,6 +139,7 @@ class Index(Row):
 
     Attributes:
         only: packages that are on no other index.
+        beside: all other packages that it has, of those that have no rows; empty where that is not known.
         links: whether the address is a page of links (``pip --find-links``) rather than a simple index.
         boards: whether its wheels are for Jetson boards; the same CUDA elsewhere means a server's.
         apart: whether it holds no framework, nor what follows one release by release, whatever else it holds.
@@ -148,6 +149,7 @@ class Index(Row):
     name: str
     url: str
     only: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     links: bool = False
     boards: bool = False
     apart: bool = False
