@@ -81,6 +81,10 @@ CAPTURED = {
         'OSError: [WinError 1455] The paging file is too small. Error loading "C:\\x\\torch\\lib\\cudnn64_8.dll"',
         ("host-memory-low", "paging file", "LD_LIBRARY_PATH"),
     ),
+    "a segment that may not be made is no lack of memory": (
+        "NCCL WARN Call to shm_open failed : Permission denied",
+        ("shm-too-small", "chmod 1777 /dev/shm", "--shm-size"),
+    ),
     "a release that a message asks for by number": (
         "sglang-kernel is installed with version 0.3.20, which is less than the minimum required version 0.4.1.",
         ("framework-pair-mismatch", 'pip install "sglang-kernel>=0.4.1"', "torch"),
