@@ -13,6 +13,7 @@ from compat import versions
 from compat.findings import Confidence, Evidence, Finding, Severity
 from compat.joints.build import is_unseen
 from compat.joints.python import in_order, is_for
+from compat.joints.verdict import is_inferred
 from compat.lint.finding import finding, of_request, seen
 from compat.lint.walk import together
 
@@ -146,20 +147,21 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
     """A release that is listed and cannot be installed, or whose wheels need a newer C library than the base's."""
     build, base = item.outcome.build, scene.base
     assert build is not None
-    fails = item.outcome.why == "fails"
+    fails, extras = item.outcome.why == "fails", item.request.extras
+    has = f"{base.reference if base else 'the machine'} has {scene.glibc}"
     detail = (
         f"{item.request.text} resolves to {build.full_version}, which cannot be installed: {build.fails}."
-        if fails or base is None
-        else f"{item.request.text} has wheels for glibc {build.glibc} and later; {base.reference} has {scene.glibc}."
+        if fails
+        else f"{item.request.text} has wheels for glibc {build.glibc} and later; {has}."
     )
     alike = [row for row in scene.rows(item.request.name) if any(place.has(row) for place in item.origins)]
-    extras = item.request.extras
     fitting = [row for row in alike if {*extras} <= {*row.extras, *row.also} and item.python in row.python]
     name = item.request.name + (f"[{','.join(extras)}]" if extras else "")
     last = max(fitting, key=lambda row: versions.parsed(row.version), default=None)
     fix = f"Ask for {name}=={last.version}." if fails and last else ""
-    code = "version-does-not-exist" if fails else "glibc-too-old"
-    return of_request(code, item, scene, detail, fix=fix, rows=(build,))
+    code, field = ("version-does-not-exist", "fails") if fails else ("glibc-too-old", "glibc")
+    sure: Confidence = "likely" if is_inferred(build, field) else "certain"
+    return of_request(code, item, scene, detail, fix=fix, rows=(build,), confidence=sure)
 
 
 def nowhere(scene: Scene) -> Iterator[Finding]:

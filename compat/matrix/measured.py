@@ -58,15 +58,11 @@ class Measured:
                 platform, _, floor = key.partition(" ")
                 pythons = tuple(_spelled_out(listed.split(), self.facts.get("python", ""), matrix))
                 for name in MACS.get(platform, (platform,)):
-                    carried = self._carried(name, "cuda", "targets", "cudnn", "nccl")
-                    cells = (floor, name[:5], pythons, tuple(group["requires"]), *carried)
+                    carried = self.facts.get("carried", {}).get(name, {})
+                    told = (carried.get(what, "") for what in ("cuda", "targets", "cudnn", "nccl"))
+                    cells = (floor, name[:5], pythons, tuple(group["requires"]), *told)
                     found.setdefault(cells, []).append(name)
         return tuple(self._build(platforms, *cells) for cells, platforms in found.items())
-
-    def _carried(self, platform: str, *keys: str) -> tuple[str, ...]:
-        """What the wheel for a platform carries, by key."""
-        facts = self.facts.get("carried", {}).get(platform, {})
-        return tuple(facts.get(key, "") for key in keys)
 
     def _build(
         self,

@@ -158,3 +158,12 @@ def test_a_gpu_that_a_runtime_does_not_know_cites_the_builds_row(tmp_path):
     cited = [one.sources for one in found if one.code == "arch-too-new-for-build"]
     assert cited
     assert MATRIX.cite(build) in cited[0]
+
+
+def test_wheels_for_a_newer_c_library_than_the_machine_has_say_both(tmp_path):
+    asked, machine = tmp_path / "requirements.txt", tmp_path / "machine.toml"
+    asked.write_text("xformers==0.0.31.post1\n")
+    machine.write_text('platform = "linux"\narch = "x86_64"\nlibc = "glibc"\nglibc = "2.26"\npython = "3.12"\n')
+    (found,) = lint_files([str(asked)], MATRIX, target=Target(hosts=(str(machine),))).findings
+    assert (found.code, found.confidence) == ("glibc-too-old", "certain")
+    assert found.detail == "xformers==0.0.31.post1 has wheels for glibc 2.28 and later; the machine has 2.26."
