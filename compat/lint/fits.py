@@ -192,17 +192,16 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
     """
     torches = [item for item in scene.env if item.request.name == "torch" and item.version]
     for item in scene.env:
-        if any(part.full == item.request.exact for part in parts_of(item.request, item.build, scene.matrix)):
-            continue  # its rows say it: see tied
         found = _OF_TORCH.search(item.request.exact)
-        wanted = (found[1] or f"{found[2]}.{found[3]}") if found else ""
-        for torch in torches if wanted else ():
+        if not found or any(one.full == item.request.exact for one in parts_of(item.request, item.build, scene.matrix)):
+            continue  # its rows say it: see tied
+        wanted = found[1] or f"{found[2]}.{found[3]}"
+        for torch in torches:
             apart = alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
             if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
                 continue
             if isinstance(joint.loads(wanted, torch.version), Clash):
-                name = f"{item.request.name}=={item.request.exact}"
-                detail = f"{name} is compiled for torch {wanted}, and {torch.text} is there."
+                detail = f"{nearest.pin(item)} is compiled for torch {wanted}, and {torch.text} is there."
                 fix = f"Take the wheel whose name says torch {versions.minor(torch.version.partition('+')[0])}."
                 yield of_request("framework-build-tag-mismatch", item, scene, detail, fix=fix)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from compat.facts import Fact, Host
@@ -86,7 +87,7 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
     name, tag = moving.request.name, "+" in moving.version
     wish = f"{_named(moving)}=={moving.version.partition('+')[0]}"  # its local tag need not exist
     others = (one for one in scene.env if one.request.exact and not one.base and _follows(one, kept, scene))
-    rest = tuple(dict.fromkeys((pin(kept), *(pin(one) for one in others if one.request.name != name))))
+    rest = tuple(dict.fromkeys((pin(kept), *(pin(one) for one in islice(others, _MOST) if one.request.name != name))))
     known = scene.nearest
     if len(rest) <= _COMPANY and (wish, rest) not in known:
         found = plan(wish, rest, _machine(scene), scene)
