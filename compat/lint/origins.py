@@ -359,8 +359,8 @@ def _admitted(spec: str, builds: Sequence[Build], *, pre: bool) -> list[Build]:
         return []
     stem = re.sub(r"(?:\.0)+$", "", spec[2:]) if re.fullmatch(r"==(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))+", spec) else ""
     # a list may hold thousands of pins: each is read against few releases
-    offered = (build.full_version for build in builds if pinned or not build.yanked)
-    numbers = {each for each in offered if each.startswith(stem)}
+    offered = [(build.full_version, build) for build in builds if pinned or not build.yanked]
+    numbers = {each for each, _ in offered if each.startswith(stem)}
     loose = True if pre or pinned else None
     admitted = {each for each in numbers if wanted.contains(versions.parsed(each), prereleases=loose)}
-    return [build for build in builds if build.full_version in admitted and (pinned or not build.yanked)]
+    return [build for each, build in offered if each in admitted]
