@@ -47,8 +47,8 @@ def missing(subject: Subject) -> Fix | None:
     if on_windows(subject) and (fix := _windows(subject)) is not None:
         return fix
     lacks = subject.program == "cudarc" or any(one.startswith("libcuda.so") for one in names[-1:])
-    if lacks and (fix := _of_driver(subject)) is not None:
-        return fix
+    if lacks and subject.host.platform == "wsl2":
+        return _of_windows()
     if not names:
         return _unnamed(subject)
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
@@ -58,12 +58,10 @@ def missing(subject: Subject) -> Fix | None:
     return found or for_system(subject) or _brought(name, subject)
 
 
-def _of_driver(subject: Subject) -> Fix | None:
-    """The driver's own library, where the driver is known to be there: its folder on the loader's path."""
-    if subject.host.platform == "wsl2":
-        path = Variable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
-        return Fix("Put the folder of Windows' driver in WSL on the loader's path.", changes=(path,))
-    return None
+def _of_windows() -> Fix:
+    """The driver's own library in WSL, which Windows has put there: its folder on the loader's path."""
+    path = Variable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
+    return Fix("Put the folder of Windows' driver in WSL on the loader's path.", changes=(path,))
 
 
 def _nvvm(subject: Subject) -> Fix:

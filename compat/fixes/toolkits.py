@@ -158,7 +158,7 @@ def no_driver(subject: Subject) -> Fix | None:
         text = "Make the driver's kernel module again for the running kernel, whose headers it needs; then load it."
         return Fix(text, changes=(Command("sudo dkms autoinstall"), Command("sudo modprobe nvidia")))
     known = subject.host.gpus or subject.host.driver or subject.host.l4t or subject.host.platform == "wsl2"
-    if known or subject.finding.confidence != "possible" or subject.program not in {*FRAMEWORKS, "cuda"}:
+    if known or subject.finding.confidence != "possible" or subject.program not in {*FRAMEWORKS, "cuda", "loader"}:
         return None
     return Fix(
         "Tell which GPU it is: NVIDIA's needs its driver, on the host where this is a container; AMD's or Intel's "

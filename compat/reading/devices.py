@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 MOST: Final = 64
 
 _TAIL = re.compile(
-    r"\s*(?:\(UUID:.*|\(0x[0-9a-fA-F]{4}[:)].*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*"
+    r"\s*(?:\(UUID:.*|\(0x[0-9a-fA-F]{4}[:)].*|\(rev [0-9a-f]+\).*|:\s*(?:(?:cuda|hip)Malloc(?:Async)?|native)\b.*"
     r"|/PCIe/SSE\d.*|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"
 )
-_HEAD = re.compile(r"^\d+ ?Mi?B \| ")
+_HEAD = re.compile(r"^(?:\d+ ?Mi?B \| |(?:cuda|xpu):\d{1,2} )")
 _ARCH = re.compile(r"\s*\((?:arch=|[sS][mM][_ ]?|compute capability:? ?)(\d+)\.?(\d+)[^)]*\)")
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,5})\b")
 _GFX_ASIDE = re.compile(r"\s*\((?:amdgcn-amd-amdhsa--)?gfx[^)]*\)?\s*$")
@@ -29,7 +29,7 @@ _BYTES = re.compile(r"^b'([^']*)'?")  # Python's bytes; their last quote may be 
 _LETTER = re.compile(r"[A-Za-z]{2}|\d{3}|^[A-Za-z]\d{1,2}[A-Za-z]?$")
 _NOT_A_NAME = re.compile(
     r"(?i)^(?:no\b|not\b|none|n/?a\b|cpu\b|could not|unknown|yes|true|false|0x|\[|<|/|\$|available|error|failed"
-    r"|invalid)"
+    r"|invalid|\w+(?:Error|Exception):)"
     r"|\b(?:is|are|was|has|have|that|this|there|says?|saying|the|my|your|for|because|when)\b"
     r"|nvidia-smi|\bgpus?\b.*[?]$|X\s+NODE|^X\b|[={}]|\.\w+\(|^(?:import|from|print|def|return)\b"
 )

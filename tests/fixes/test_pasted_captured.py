@@ -137,6 +137,10 @@ CAPTURED = {
         "docker: Error response from daemon: Unknown runtime specified habana.",
         ("container-no-gpu", "habanalabs-container-runtime", "nvidia"),
     ),
+    "a mount that a node keeps to itself": (
+        'failed to generate spec: path "/run/nvidia/validations" is mounted on "/run" but it is not a shared mount',
+        ("container-no-gpu", "mount --make-rshared /run", "nvidia-ctk"),
+    ),
     "a node that the list of CDI names": (
         'failed to inject devices: failed to stat CDI host device "/dev/dri/card1": no such file or directory',
         ("cdi-spec-stale", "names /dev/dri/card1", "docker"),

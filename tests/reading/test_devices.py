@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from compat.facts import Gpu
 from compat.matrix import matrix
-from compat.reading import devices, systems
+from compat.reading import devices, read, systems
 from compat.reading.gpus import same
 from compat.reading.page import Page
 
@@ -21,6 +21,8 @@ MATRIX = matrix()
         ("NVIDIA GeForce RTX 3090 (arch=8.6)", "NVIDIA GeForce RTX 3090", "sm_86", "nvidia"),
         ("Tesla T4 (compute capability: 7.5, 15 GB)", "Tesla T4", "sm_75", "nvidia"),
         ("NVIDIA GeForce RTX 4090 : cudaMallocAsync", "NVIDIA GeForce RTX 4090", "", "nvidia"),
+        ("cuda:0 AMD Radeon RX 9070 XT : native", "AMD Radeon RX 9070 XT", "", "amd"),
+        ("AMD Radeon RX 7900 XTX : hipMallocAsync", "AMD Radeon RX 7900 XTX", "", "amd"),
         ("NVIDIA A10G, 23028 MiB", "NVIDIA A10G", "", "nvidia"),
         ("b'Tesla V100'", "Tesla V100", "", "nvidia"),
         ("AMD Radeon RX 7900 XTX (gfx1100)", "AMD Radeon RX 7900 XTX", "gfx1100", "amd"),
@@ -43,6 +45,7 @@ def test_a_device_with_what_stands_behind_its_name(text, name, target, vendor):
     [
         "", "N/A", "no", "No GPU", "None", "yes", "True", "cpu", "CPU only", "not available", "0x10de", "[1]", "<gpu>", "/dev/nvidia0",
         "$GPU", "error: x", "failed", "nvidia-smi shows it", "Is a GPU there?", "GPU?", "X    NODE", "12", "x" * 90,
+        "AssertionError: Invalid device id",
     ],
 )  # fmt: skip
 def test_what_is_no_name_is_no_device(text):
@@ -236,3 +239,9 @@ def test_a_platform_by_its_kernel_or_name(text, platform):
 )
 def test_a_processor_as_linux_names_it(text, architecture):
     assert systems.architecture(text) == architecture
+
+
+def test_level_zero_tells_the_release_of_intels_runtime():
+    line = "[level_zero:gpu][level_zero:0] Intel(R) Level-Zero, Intel(R) Arc(TM) A770 Graphics 12.55.8 [1.6.31294+20]"
+    assert read(line).host.intel_runtime == "1.6.31294"
+    assert read(line.replace("level_zero", "opencl").replace("12.55.8", "OpenCL 3.0 NEO ")).host.intel_runtime is None

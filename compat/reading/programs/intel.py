@@ -32,7 +32,7 @@ _ITEM = re.compile(r"^\W*\*\s+(Intel\S* .{2,60})$")
 _DETECTED = re.compile(r"\[(\d{1,3})\] _XpuDeviceProperties\(name='([^']{2,60})'")
 _BACKEND = re.compile(
     r"\[(level_zero|opencl|ext_oneapi_level_zero)[:\w]*\]\[\1:(\d{1,3})\]\s*[^,]{3,60}, (Intel\S* .{2,60}?)"
-    r"(?: OpenCL \d| \d+\.\d+)[^\[]{0,40}\["
+    r"(?: OpenCL \d| \d+\.\d+)[^\[]{0,40}\[([\d.]{0,20})"
 )
 
 
@@ -71,7 +71,8 @@ def _backends(view: View) -> Iterator[Claim]:
     for index, found in rows:
         gpu = devices.device(found.group(3), vendor="intel")
         if gpu and found.group(1) == first:
-            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(2))])
+            driver = [Claim("intel_runtime", found.group(4))] if "level_zero" in first and found.group(4) else []
+            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(2)), *driver])
 
 
 PROGRAM: Final = Program(
