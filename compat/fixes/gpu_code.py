@@ -21,14 +21,7 @@ from compat.targets import kernels_for, sm
 
 def code_for_gpu(subject: Subject) -> Fix | None:
     """A build for a GPU that the installed one has no code for; of a compiled extension, its rebuild for that GPU."""
-    return _unlisted(subject) or _unserved(subject) or _coded(subject)
-
-
-def _unserved(subject: Subject) -> Fix | None:
-    """A program that names the least compute capability that it serves."""
-    least = subject.case.signals.value("cc_least")
-    text = f"Take an older release of {subject.program}, which served GPUs below capability {least}, or the CPU."
-    return Fix(text) if least else None
+    return _unlisted(subject) or _coded(subject)
 
 
 def _coded(subject: Subject) -> Fix | None:

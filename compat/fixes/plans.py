@@ -279,7 +279,8 @@ def told(plan: Plan, name: str) -> str:
     build = _of(plan, name)
     kind = build.runtime.rstrip("0123456789.")
     made = f" for {_KINDS[kind]}{build.runtime[len(kind) :]}" if kind in _KINDS else ""
-    return f"{build.name} {plain(build.version)}{made}"
+    system = " and its cuDNN, which the system has to have" if kind == "cuda" and build.cuda_from == "system" else ""
+    return f"{build.name} {plain(build.version)}{made}{system}"
 
 
 _KINDS: Final = {"cuda": "CUDA ", "rocm": "ROCm ", "xpu": "Intel GPUs"}
