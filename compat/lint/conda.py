@@ -44,7 +44,7 @@ _GPU_ONLY: Final = frozenset({"pytorch-gpu", "tensorflow-gpu"})
 _MEANS_CUDA: Final = frozenset({"cuda-version", "cuda-toolkit", "cuda", "cudatoolkit", "cudnn", "cuda-nvcc"})
 
 
-def of_conda(step: Install, matrix: Matrix, *, mine: bool) -> Iterator[walk.Taken]:
+def of_conda(step: Install, matrix: Matrix, python: str, *, mine: bool) -> Iterator[walk.Taken]:
     """What conda is asked for, by pip's names; a framework with its build where the CUDA beside it tells that one.
 
     A lock or an export names what conda's solver has put together: only its own builds are known to fit.
@@ -56,7 +56,7 @@ def of_conda(step: Install, matrix: Matrix, *, mine: bool) -> Iterator[walk.Take
         request = replace(one, name=name, spec=f"=={number}" if number.count(".") > 1 else one.spec)
         own = [row for row in matrix.builds_of(name, number) if row.runtime == series] if series and number else []
         found = origins.Outcome("build", own[0]) if own else origins.Outcome("unknown", why="conda")
-        yield walk.Taken(request, step, found, spec=request.spec, mine=mine)
+        yield walk.Taken(request, step, found, python=python, spec=request.spec, mine=mine)
 
 
 def piped(name: str, matrix: Matrix) -> str:
@@ -78,13 +78,13 @@ def another_python(scene: Scene) -> Iterator[Finding]:
     nothing is known, so that the next one is a warning there.
     """
     for item in scene.env:
-        rows = scene.matrix.builds_of(item.request.name, item.request.exact) if item.of_conda and scene.python else ()
+        rows = scene.matrix.builds_of(item.request.name, item.request.exact) if item.of_conda and item.python else ()
         pythons = in_order(python for row in rows for python in row.python if python[-1:].isdigit())
-        if not pythons or scene.python in pythons or item.request.build:
+        if not pythons or item.python in pythons or item.request.build:
             continue
-        near = versions.release(scene.python)[1] - versions.release(pythons[-1])[1] == 1
+        near = versions.release(item.python)[1] - versions.release(pythons[-1])[1] == 1
         detail = (
-            f"{item.request.text} was built for Python {pythons[0]} to {pythons[-1]}, and {scene.python} is asked for."
+            f"{item.request.text} was built for Python {pythons[0]} to {pythons[-1]}, and {item.python} is asked for."
         )
         level: Severity = "warning" if near and "conda-forge" in item.step.channels else "error"
         yield of_request("python-unsupported", item, scene, detail, severity=level, confidence="likely", rows=rows[:1])
@@ -182,8 +182,7 @@ def _channel(text: str) -> str:
 
 def _absent(scene: Scene, request: Request, what: str, row: Row) -> Finding:
     source = (scene.matrix.cite(row),)
-    line, code = request.line, "version-does-not-exist"
-    return finding(code, scene, line, f"{what}.", confidence="likely", sources=source)
+    return finding("version-does-not-exist", scene, request.line, f"{what}.", confidence="likely", sources=source)
 
 
 def mkl(scene: Scene) -> Iterator[Finding]:

@@ -63,10 +63,11 @@ def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
 
 
 def _may_be_there(item: Taken, scene: Scene) -> bool:
-    """Whether a package may have come before: with the base, from a list that is not at hand, or in a lock."""
+    """Whether a package without rows may have come before: with the base, from a list not at hand, or in a lock."""
     unread = any(step.files and step.line < item.step.line for part in scene.chain for step in part.installs)
     brought = scene.base is not None and scene.base.kind not in {"python", "plain"}
-    return "--locked" in item.step.options or unread or brought or bool(scene.conda)
+    before = "--locked" in item.step.options or unread or brought or bool(scene.conda)
+    return before and scene.matrix.package(item.request.name) is None
 
 
 def _only_default(item: Taken, scene: Scene) -> bool:

@@ -88,7 +88,7 @@ def _scene(
                 requests = conda if step.manager == "conda" else apt
                 requests += step.requests if step.action == "install" else ()
                 if requests is conda and step.action == "install":
-                    steps.begin(condas.of_conda(step, matrix, mine=part is stage))
+                    steps.begin(condas.of_conda(step, matrix, python, mine=part is stage))
             else:
                 steps.step(step, python, mine=part is stage)
     return replace(

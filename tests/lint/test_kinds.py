@@ -221,6 +221,7 @@ def test_what_a_list_or_a_base_may_have_brought_is_not_looked_for():
         ("FROM python:3.11-slim\nCOPY r.txt .\nRUN pip install -r r.txt\n", False),
         ("FROM pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\n", False),
         ("FROM python:3.11-slim\nRUN pip install gdown\n", False),
+        ("FROM python:3.11-slim\nRUN conda install -y gdown\n", False),
     ):
         found = {one.code for one in lint(sources.read(begin + step, "Dockerfile"), MATRIX).findings}
         assert ("index-missing" in found) is told, begin
