@@ -36,8 +36,8 @@ _SAID: Final = (
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
-    # docker compose logs: the service's name before each line
-    ("compose", pattern(r"(?m)^([a-z0-9][\w.-]{1,50}) {1,20}\| [^|\n]*\n\1 {1,20}\| [^|\n]*$")),
+    # docker compose logs: the service's name before each line, two blanks at least before the bar
+    ("compose", pattern(r"(?m)^([a-z0-9][\w.-]{1,50}) {2,20}\| [^|\n]*\n\1 {2,20}\| [^|\n]*$")),
     # images for Jetson boards
     ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:)")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),

@@ -63,3 +63,10 @@ def test_a_command_names_its_image(command, image):
 )
 def test_groups_are_read_as_they_are_printed(text, groups):
     assert read(text).host.groups == groups
+
+
+def test_a_table_is_no_log_of_compose():
+    from compat.reading.said import said
+
+    assert said("web-1  | listening\nweb-1  | torch.cuda.is_available() is False\n")["compose"]
+    assert not said("GPU | listed twice\ngpu | A100\ngpu | H100\n").get("compose")
