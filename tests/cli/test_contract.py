@@ -73,7 +73,7 @@ def test_version_is_answered_without_importing_the_command_line():
             {"requests", "docker", "jinja2", "rich", "importlib.metadata", "asyncio", "yaml"},
         ),
         (
-            ["resolve", "torch==2.9.1", "--gpu", "A100", "--driver", "570.26"],
+            ["resolve", "torch==2.9.1", "--gpu", "A100", "--driver", "570.26", "--format", "json"],
             {
                 "requests",
                 "docker",
@@ -82,6 +82,8 @@ def test_version_is_answered_without_importing_the_command_line():
                 "importlib.metadata",
                 "asyncio",
                 "yaml",
+                "compat.changes",
+                "compat.findings",
                 "compat.rules",
                 "packaging",
             },
