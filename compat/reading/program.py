@@ -37,6 +37,7 @@ class Program:
         beyond: claims of what spans several lines.
         columns: labels that blanks alone may part from their values.
         fallback: whether labels far from every program fall to this one.
+        slips: indexes of lines in which the program itself fails, whatever the machine.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Program:
     beyond: Callable[[View], Iterator[Claim]] | None = None
     columns: tuple[str, ...] = ()
     fallback: bool = False
+    slips: Callable[[Page], Iterable[int]] | None = None
 
     @property
     def vocabulary(self) -> tuple[str, ...]:

@@ -84,3 +84,9 @@ def test_what_a_program_lists_is_left_out(line):
 def test_a_text_without_a_report_is_kept_whole():
     text = "torch does not see my GPU.\r\nWhat now?\n"
     assert rest(text) == text
+
+
+def test_the_same_words_beside_the_report_are_a_fault():
+    line = "AttributeError: module 'tensorflow' has no attribute 'Session'. Did you mean: 'version'?"
+    heard = recognise(rest(TEXTS["tensorflow_env_collect"] + "\n" + line + "\n"), matrix())
+    assert [item.line for item in heard if len(item.signal.candidates) == 1] == [line]

@@ -28,7 +28,7 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import Pair, View, hint
+from compat.reading.page import Page, Pair, View, hint
 from compat.reading.program import Program, said
 from compat.reading.systems import spelling
 
@@ -123,6 +123,13 @@ def _pips(view: View) -> Iterator[Claim]:
                 yield from view.stamp(index, [claim])
 
 
+def _slips(page: Page) -> Iterator[int]:
+    """The end of the traceback where the script's own check asks TensorFlow 2 for a session of TensorFlow 1."""
+    for index in page.find("with tf.Session() as sess"):
+        if "/check_tf.py" in page.lines[index - 1].text:
+            yield from range(index + 1, min(index + 3, len(page.lines)))
+
+
 PROGRAM: Final = Program(
     name="tensorflow",
     labels={
@@ -152,4 +159,5 @@ PROGRAM: Final = Program(
         "libcudart": _cudart,
     },
     beyond=_pips,
+    slips=_slips,
 )
