@@ -130,7 +130,7 @@ def diagnose(
         CannotCheckError: if no engine has the image.
     """
     from compat.app.doctor import Question, examine
-    from compat.app.knowledge import stamp
+    from compat.app.matrices import stamp
 
     known = _matrix(tuple(matrix))
     question = Question(
@@ -304,7 +304,7 @@ def document(value: Diagnosis | Report | Answer | Inspected | Explanation | tupl
 @lru_cache(maxsize=8)
 def _matrix(files: tuple[str, ...]) -> Matrix:
     """The matrix under some files of rows; read once in a process, because reading costs more than most answers."""
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
 
     return load(files)
 

@@ -25,7 +25,7 @@ from published_schemas import schemas
 
 from compat import cli, rules
 from compat.app.explain import advice
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.build.codes import CODES
 from compat.lint import RULES as LINT
 from compat.rules.pages import page_of

@@ -61,7 +61,7 @@ def commands_of(rule: type[Rule], matrix: Matrix) -> tuple[Typed, ...]:
     Values of a machine stand as words in angle brackets.
     """
     from compat.commands import Place, typed
-    from compat.rules.remedies import FAMILIES, of_system
+    from compat.rules.deeds import FAMILIES, of_system
 
     blocks: dict[tuple[str, ...], list[str]] = {}
     for system, label in FAMILIES.items():

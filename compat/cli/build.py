@@ -8,7 +8,7 @@ from compat.cli import completion
 from compat.cli.options import (
     ImageOptions,
     IndexOptions,
-    Knowledge,
+    Overlay,
     PlatformOptions,
     Speech,
     TargetOptions,
@@ -76,7 +76,7 @@ def command(
     platforms: PlatformOptions,
     image: ImageOptions,
     speech: Speech,
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Resolve, write the Dockerfile and build it; on failure name the step and keep the log.
 
@@ -86,14 +86,14 @@ def command(
     """
     from compat import build, dockerfile
     from compat.app.images import settings
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.app.plans import outdated
     from compat.app.platforms import foreign, planned_for
 
     wished = engine.settings()
-    matrix, wishes = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
+    matrix, wishes = index.wanted(wishing, requirements, load(overlay.matrix), speech)
     wanted = settings(image.given(wishes.beside), config=image.config)
-    asked = target.target("build", engine, index, image, speech, knowledge)
+    asked = target.target("build", engine, index, image, speech, overlay)
     names = platforms.names()
     plan = planned_for(names, wishes.known, asked, matrix)
     if changed := outdated(plan, matrix):
@@ -113,8 +113,8 @@ def command(
 
 def failed(step: str, why: str, log: str, speech: Speech) -> int:
     """Tell which step failed, keep the whole log in a file, and name the cause where a message in it is known."""
-    from compat.app.knowledge import load
     from compat.app.logs import cause, keep
+    from compat.app.matrices import load
 
     place = keep(log)
     speech.note(f"\nfailed at: {step or 'before the first step'}\n{why}\nthe whole log: {place}")

@@ -7,7 +7,7 @@ import typer
 
 from compat.ci import FORMATS
 from compat.cli import completion
-from compat.cli.options import Formats, IndexOptions, Knowledge, Speech, Texts, WishOptions
+from compat.cli.options import Formats, IndexOptions, Overlay, Speech, Texts, WishOptions
 from compat.survey import Grid
 
 
@@ -34,7 +34,7 @@ def command(
     wishing: WishOptions,
     index: IndexOptions,
     speech: Annotated[Speech, Formats("text", *FORMATS)],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Expand a matrix of images into the cells that can work, with the reason for each that cannot.
 
@@ -45,10 +45,10 @@ def command(
     Example: envcheck ci --plan plan.json --format bake-hcl --output docker-bake.hcl
     """
     from compat.app.ci import axes_from, axes_of, grid_from, grid_of
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.errors import InputError
 
-    matrix, wanted = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
+    matrix, wanted = index.wanted(wishing, requirements, load(overlay.matrix), speech)
     wishes = wanted.known
     if wanted.beside:
         speech.note(f"note: in no image, for nothing is known of them: {', '.join(wanted.beside)}")
@@ -64,7 +64,7 @@ def command(
         if not wishes:
             matrix = index.laid_over((line for each in base.frameworks for line in each), matrix, speech)
         grid = grid_of(base.over(**given), matrix)
-    project = not (plan or wishes or config or knowledge.matrix or any(given.values()))
+    project = not (plan or wishes or config or overlay.matrix or any(given.values()))
     _tell(grid, speech, config, again=project)
     return 0 if grid.cells else 1
 

@@ -9,7 +9,7 @@ from compat.cli.options import (
     Formats,
     ImageOptions,
     IndexOptions,
-    Knowledge,
+    Overlay,
     PlatformOptions,
     Speech,
     TargetOptions,
@@ -35,7 +35,7 @@ def command(
     platforms: PlatformOptions,
     image: ImageOptions,
     speech: Annotated[Speech, Formats("text", "compose", "devcontainer", "apptainer")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Write a Dockerfile that fits: the base that the build needs, Python, exact pins from the right index.
 
@@ -48,13 +48,13 @@ def command(
     from compat import dockerfile
     from compat.app.files import demand_ours, write_atomically
     from compat.app.images import settings
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.app.plans import outdated
     from compat.app.platforms import planned_for
 
-    matrix, wishes = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
+    matrix, wishes = index.wanted(wishing, requirements, load(overlay.matrix), speech)
     wanted = settings(image.given(wishes.beside), config=image.config)
-    asked = target.target("dockerfile", index, image, speech, knowledge)
+    asked = target.target("dockerfile", index, image, speech, overlay)
     plan = planned_for(platforms.names(), wishes.known, asked, matrix)
     demand_ours(speech.output, "--output")
     demand_ours(ignore_file, "--ignore-file")

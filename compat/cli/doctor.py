@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Choice, Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
+from compat.cli.options import Choice, Detail, Formats, Overlay, Speech, Texts, WishOptions, finite, level, typed
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.render import NODE_FORMATS, REPORT_FORMATS, STAMPED
@@ -78,7 +78,7 @@ def command(
     wishing: WishOptions,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS, *NODE_FORMATS)],
     detail: Detail,
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Find what does not fit on this machine, and what mends it.
 
@@ -91,10 +91,10 @@ def command(
     Example: envcheck doctor --format jsonl --node n7
     """
     from compat.app.doctor import Question, examine
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.cli.progress import waiting
 
-    threshold, matrix = level(choice.fail_on), load(knowledge.matrix)
+    threshold, matrix = level(choice.fail_on), load(overlay.matrix)
     wishes = wishing.wanted(requirements, matrix).known
     machines = patient.each()
     if len(machines) > 1 and (script or speech.format not in _SECTIONS):
@@ -107,7 +107,7 @@ def command(
             select=tuple(choice.select or ()),
             ignore=tuple(choice.ignore or ()),
             timeout=timeout,
-            words=typed(knowledge),
+            words=typed(overlay),
             require=tuple(demands.require or ()),
             gpus=demands.expect_gpus,
             **given,
@@ -131,7 +131,7 @@ def _told(
 ) -> str:
     """The report in the format that was asked for, or its checked steps as a script."""
     from compat import render
-    from compat.app.knowledge import stamp
+    from compat.app.matrices import stamp
 
     if script:
         from compat.render.script import script as steps

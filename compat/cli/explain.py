@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Formats, Knowledge, Speech
+from compat.cli.options import Formats, Overlay, Speech
 
 
 def command(
@@ -22,7 +22,7 @@ def command(
         bool, typer.Option("--assistant", help="What a coding assistant should run before it installs a framework.")
     ] = False,
     speech: Annotated[Speech, Formats("text", "json")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Explain a finding's code or an error text; without one, list the codes.
 
@@ -31,12 +31,12 @@ def command(
     Example: envcheck explain "no kernel image is available for execution on the device"
     """
     from compat.app.explain import advice, codes, explain
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.render.explanation import Explanation, listing, text
 
     if assistant:
         speech.tell({**Explanation().plain(), "assistant": advice()}, lambda _: advice())
         return 0
-    told = explain(subject, load(knowledge.matrix)) if subject else codes()
+    told = explain(subject, load(overlay.matrix)) if subject else codes()
     speech.tell(told.plain(), lambda pen: text(told, pen=pen) if subject else listing(told, pen=pen))
     return 0

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Formats, Knowledge, Speech, Texts
+from compat.cli.options import Formats, Overlay, Speech, Texts
 
 if TYPE_CHECKING:
     from compat.app.fitting import Fit
@@ -37,7 +37,7 @@ def command(
     ] = 1,
     train: Annotated[bool, typer.Option("--train", help="With gradients and the moments of Adam.")] = False,
     speech: Annotated[Speech, Formats("text", "json")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Say whether a model's weights can lie in a GPU's memory: a bound from file headers, and never a promise.
 
@@ -46,14 +46,14 @@ def command(
     from dataclasses import asdict
 
     from compat.app import caches, fitting
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.errors import InputError
     from compat.sources.weights import read_config, weigh
 
     if not gpu:
         raise InputError("no GPU was named", where="--gpu", expected="such as --gpu 'RTX 4090'")
     found = weigh(model)
-    matrix = load(knowledge.matrix)
+    matrix = load(overlay.matrix)
     fields = read_config(config) if config else found.config
     places = fitting.rooms(matrix, gpu)
     row = caches.rule(matrix, fields)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, Texts, WishOptions
+from compat.cli.options import Formats, Overlay, Speech, Texts, WishOptions
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -22,7 +22,7 @@ def command(
     ] = "",
     wishing: WishOptions,
     speech: Annotated[Speech, Formats("text", "json", "markdown", "html", "prometheus")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Tell groups of alike machines, what is wrong on which, and what cannot run where.
 
@@ -36,12 +36,12 @@ def command(
     Example: envcheck fleet nodes.json --image image.tar
     """
     from compat.app.fleet import survey
-    from compat.app.knowledge import load, stamp
+    from compat.app.matrices import load, stamp
     from compat.errors import InputError
     from compat.render import fleet
     from compat.survey import dump
 
-    matrix = load(knowledge.matrix)
+    matrix = load(overlay.matrix)
     sources = [word for word in words or () if _is_source(word, matrix)]
     wishes = wishing.wanted([word for word in words or () if word not in sources], matrix)
     if not sources:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Formats, Knowledge, Speech, Texts
+from compat.cli.options import Formats, Overlay, Speech, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,16 +52,16 @@ def list_(
     sort: Sort = "",
     sources: Sources = False,
     speech: Annotated[Speech, FORMATS],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """List GPUs, all or those that pass bounds; what is not known of a GPU passes none.
 
     Example: envcheck gpu list --memory '>=24' --precision fp8 --vendor amd --serves torch==2.9.1 --sort memory
     """
     from compat.app import hardware
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
 
-    matrix = load(knowledge.matrix)
+    matrix = load(overlay.matrix)
     rows = hardware.listed(
         matrix,
         hardware.Filter(
@@ -85,16 +85,16 @@ def recommend(
     most: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many to show; 0 for all.")] = 20,
     sources: Sources = False,
     speech: Annotated[Speech, FORMATS],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Name the GPUs that run requirements with machine code, and what each lacks of what else is wished.
 
     Example: envcheck gpu recommend torch==2.9.1 --memory 24 --precision fp8 --power 300
     """
     from compat.app import choosing, hardware
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
 
-    matrix = load(knowledge.matrix)
+    matrix = load(overlay.matrix)
     asked = hardware.Filter(
         memory=memory, watts=watts, precision=precision, vendor=vendor, serves=tuple(requirements), sort=sort
     )
@@ -109,15 +109,15 @@ def recommend(
     return 0 if found else 1
 
 
-def show(names: Named, *, sources: Sources = False, speech: Annotated[Speech, FORMATS], knowledge: Knowledge) -> int:
+def show(names: Named, *, sources: Sources = False, speech: Annotated[Speech, FORMATS], overlay: Overlay) -> int:
     """Show all that is known of a GPU: memory, rates, and what serves it from the first driver to the last.
 
     Example: envcheck gpu show "RTX 4090"
     """
     from compat.app import hardware
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
 
-    matrix = load(knowledge.matrix)
+    matrix = load(overlay.matrix)
     rows, notes = hardware.named(matrix, names)
     for note in notes:
         speech.note(f"note: {note}")
@@ -125,12 +125,12 @@ def show(names: Named, *, sources: Sources = False, speech: Annotated[Speech, FO
     return 0
 
 
-def compare(names: Named, *, sources: Sources = False, speech: Annotated[Speech, FORMATS], knowledge: Knowledge) -> int:
+def compare(names: Named, *, sources: Sources = False, speech: Annotated[Speech, FORMATS], overlay: Overlay) -> int:
     """Show GPUs side by side.
 
     Example: envcheck gpu compare "RTX 4090" "RTX 5090" MI300X
     """
-    return show(names, sources=sources, speech=speech, knowledge=knowledge)
+    return show(names, sources=sources, speech=speech, overlay=overlay)
 
 
 def _say(body: "Mapping[str, Any]", table: "Table", speech: Speech, *, sources: bool) -> None:

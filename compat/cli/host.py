@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, finite
+from compat.cli.options import Formats, Overlay, Speech, finite
 
 
 def command(
@@ -15,7 +15,7 @@ def command(
         float, typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together.")
     ] = 5.0,
     speech: Annotated[Speech, Formats("text", "json")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Print the facts of this machine, for --host elsewhere.
 
@@ -23,12 +23,12 @@ def command(
     """
     from compat import facts
     from compat.app.hosts import this_machine
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.cli.progress import waiting
     from compat.render import document
 
     with waiting("looking at the machine", quiet=speech.quiet):
-        machine = this_machine(load(knowledge.matrix), python=python, timeout=timeout, full=full)
+        machine = this_machine(load(overlay.matrix), python=python, timeout=timeout, full=full)
     if full:
         speech.note("--full: UUIDs, and the names of people in paths, are in it; secrets never are")
     speech.say(document.encode(facts.dump(machine, full=full)))

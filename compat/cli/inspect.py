@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, Texts
+from compat.cli.options import Formats, Overlay, Speech, Texts
 
 
 def command(
@@ -25,7 +25,7 @@ def command(
         str, typer.Option(metavar="URL", help="Index of a published wheel.  [default: the configured one]")
     ] = "",
     speech: Annotated[Speech, Formats("text", "json")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Show which SM, PTX and gfx targets a library, wheel or installed package carries.
 
@@ -34,11 +34,11 @@ def command(
     Example: envcheck inspect torch==2.9.1 --gpu V100
     """
     from compat.app.inspection import inspected
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.cli.progress import waiting
     from compat.render import inspection
 
-    matrix = load(knowledge.matrix)
+    matrix = load(overlay.matrix)
     if "==" in subject or "://" in subject:
         speech.note(f"reading {subject} in parts; a wheel of a gigabyte takes a quarter of a minute or more")
     with waiting(f"reading {subject}", quiet=speech.quiet) as say:

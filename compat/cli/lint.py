@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli.options import Choice, Detail, Formats, Knowledge, Speech, Texts, level
+from compat.cli.options import Choice, Detail, Formats, Overlay, Speech, Texts, level
 from compat.lazy import dataclass
 from compat.render import REPORT_FORMATS
 
@@ -58,7 +58,7 @@ def command(
     action: Action,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     detail: Detail,
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Find conflicts in an existing Dockerfile, requirements, environment, compose, manifest, project or lock.
 
@@ -71,14 +71,14 @@ def command(
     from compat.app.repair import diff
 
     threshold = level(choice.fail_on)
-    found = _found(files or ["."], choice, machine, knowledge, baseline)
+    found = _found(files or ["."], choice, machine, overlay, baseline)
     if action.diff:
         shown = diff(found)
         speech.say(shown)
         return int(bool(shown))
     if action.fix and (made := diff(found, write=True)):
         typer.echo(made, nl=False, err=True)
-        found = _found(files or ["."], choice, machine, knowledge, baseline)
+        found = _found(files or ["."], choice, machine, overlay, baseline)
     if action.statistics:
         from compat.render import statistics
 
@@ -89,11 +89,11 @@ def command(
     return found.exit_code(threshold)
 
 
-def _found(files: list[str], choice: Choice, machine: Machine, knowledge: Knowledge, baseline: str) -> "Report":
+def _found(files: list[str], choice: Choice, machine: Machine, overlay: Overlay, baseline: str) -> "Report":
     """The findings of the files as they are now; the project's settings say what no option says."""
     from compat.app.baseline import new_of
-    from compat.app.knowledge import load
     from compat.app.lint import lint_files, settings_of
+    from compat.app.matrices import load
     from compat.app.plans import Target
 
     settings = settings_of()
@@ -102,7 +102,7 @@ def _found(files: list[str], choice: Choice, machine: Machine, knowledge: Knowle
         gpus, driver = tuple(settings.gpu), settings.driver
     found = lint_files(
         files,
-        load(knowledge.matrix),
+        load(overlay.matrix),
         select=_parts(choice.select) or settings.select,
         ignore=_parts(choice.ignore) or settings.ignore,
         target=Target(hosts=tuple(machine.host or ()), gpus=gpus, driver=driver, arch=machine.arch),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, Texts
+from compat.cli.options import Formats, Overlay, Speech, Texts
 
 if TYPE_CHECKING:
     from compat.tables import Table
@@ -18,13 +18,13 @@ def list_(
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Name the source of each row.")] = False,
     speech: Annotated[Speech, FORMATS],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """List a subject of the matrix; without one, the subjects.
 
     Example: envcheck matrix list cuda
     """
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.matrix import listing
 
     if not subject:
@@ -34,7 +34,7 @@ def list_(
         body = {"schema": "envcheck.matrix/1", "subjects": list(known)}
         speech.tell(body, lambda pen: "\n".join(ink.table(list(known.items()), pen)))
         return 0
-    _say((listing.list_table(load(knowledge.matrix), subject),), speech, sources=sources)
+    _say((listing.list_table(load(overlay.matrix), subject),), speech, sources=sources)
     return 0
 
 
@@ -45,16 +45,16 @@ def show(
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Name the source of each row.")] = False,
     speech: Annotated[Speech, FORMATS],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Show all that is known of one thing.
 
     Example: envcheck matrix show torch==2.9.1 --sources
     """
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.app.showing import show as tables_of
 
-    _say(tables_of(load(knowledge.matrix), " ".join(subject)), speech, sources=sources)
+    _say(tables_of(load(overlay.matrix), " ".join(subject)), speech, sources=sources)
     return 0
 
 
@@ -68,13 +68,13 @@ def check(
 
     Example: envcheck matrix check my-rows.toml
     """
-    from compat.app import knowledge
+    from compat.app import matrices
 
     names = tuple(files or ())
     if fix:
-        for path in knowledge.mend(names):
+        for path in matrices.mend(names):
             speech.note(f"rewritten: {path}")
-    checked = knowledge.check(names)
+    checked = matrices.check(names)
     said = f"{len(checked)} files are sound" if len(checked) != 1 else f"{checked[0].name} is sound"
     speech.tell({"schema": "envcheck.matrix-check/1", "files": [str(path) for path in checked]}, lambda _: said)
     return 0
@@ -92,7 +92,7 @@ def diff(
     """
     from dataclasses import asdict
 
-    from compat.app.knowledge import changes
+    from compat.app.matrices import changes
 
     found = changes(old, new)
     body = {"schema": "envcheck.matrix-diff/1", "changes": [asdict(change) for change in found]}
@@ -104,16 +104,16 @@ def html(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder to make, or one that this command made.")],
     *,
     speech: Annotated[Speech, Formats("text")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Write the matrix as pages to search in a browser, offline too.
 
     Example: envcheck matrix html pages
     """
     from compat.app.browsing import write
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
 
-    count = write(folder, load(knowledge.matrix))
+    count = write(folder, load(overlay.matrix))
     speech.say(f"{count} pages: open {folder}/index.html")
     return 0
 

@@ -152,7 +152,7 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
+class Overlay:
     """Which matrix answers."""
 
     matrix: Annotated[

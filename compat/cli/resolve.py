@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Formats, IndexOptions, Knowledge, Speech, TargetOptions, Texts, WishOptions
+from compat.cli.options import Formats, IndexOptions, Overlay, Speech, TargetOptions, Texts, WishOptions
 from compat.lock import FORMATS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def command(
     index: IndexOptions,
     target: TargetOptions,
     speech: Annotated[Speech, Formats("text", "json", *FORMATS, "pylock")],
-    knowledge: Knowledge,
+    overlay: Overlay,
 ) -> int:
     """Find a set of builds that fits a machine, or the smallest set of wishes that clash.
 
@@ -40,15 +40,15 @@ def command(
 
     Example: envcheck resolve torch --host node7.json --format requirements
     """
-    from compat.app.knowledge import load
+    from compat.app.matrices import load
     from compat.app.plans import outdated, replies
     from compat.plan import dump
 
     rest = (*(("--explain",) if explain else ()), *(("--dtype", dtype) if dtype else ()))
-    matrix, wishes = index.wanted(wishing, requirements, load(knowledge.matrix), speech)
+    matrix, wishes = index.wanted(wishing, requirements, load(overlay.matrix), speech)
     if wishes.beside:
         speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
-    given = replies(wishes.known, target.target("resolve", index, rest, speech, knowledge), matrix)
+    given = replies(wishes.known, target.target("resolve", index, rest, speech, overlay), matrix)
     if dtype:
         from dataclasses import replace
 

@@ -17,7 +17,7 @@ from compat.findings import Finding, Fix, Report
 from compat.fixes import containers, drivers, gpu_code, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
-from compat.rules.remedies import filled, spelled
+from compat.rules.deeds import filled, spelled
 from compat.rules.stack import packages_of, plain
 from compat.sentences import Sentence
 from compat.versions import admits, requirement

@@ -11,7 +11,7 @@ from compat.joints import driver
 from compat.joints import python as wheel
 from compat.joints.verdict import FITS, Clash
 from compat.lazy import pattern
-from compat.rules.knowledge import is_version
+from compat.rules.lookups import is_version
 
 if TYPE_CHECKING:
     from compat.matrix.rows import Build

@@ -12,7 +12,7 @@ from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
-from compat.rules.remedies import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, of_system
+from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, of_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

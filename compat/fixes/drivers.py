@@ -11,8 +11,8 @@ from compat import versions
 from compat.changes import Command, Driver
 from compat.findings import Fix
 from compat.reading.commands import container_of
-from compat.rules.knowledge import cuda_of_driver
-from compat.rules.remedies import install_driver, of_system
+from compat.rules.deeds import install_driver, of_system
+from compat.rules.lookups import cuda_of_driver
 from compat.rules.stack import installed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
 from compat.fixes.toolkits import outdated
 from compat.lazy import pattern
 from compat.reading.message_facts import cudnn_version
-from compat.rules.knowledge import cuda_of_driver, is_version
+from compat.rules.lookups import cuda_of_driver, is_version
 from compat.rules.stack import canonical
 
 if TYPE_CHECKING:

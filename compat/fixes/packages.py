@@ -26,7 +26,7 @@ from compat.fixes.subject import Subject, last_cuda
 from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.commands import requirements
-from compat.rules.knowledge import is_version
+from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, plain, platform_tag
 from compat.targets import kernels_for
 

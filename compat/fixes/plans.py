@@ -18,7 +18,7 @@ from compat.facts import Fact, Gpu, Host
 from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.message_facts import runtime_of
-from compat.rules.knowledge import is_version
+from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, PLUGIN, installed, named, plain
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from compat.facts import Host
 from compat.findings import Fix
 from compat.reading.commands import index_variant, requirements
 from compat.reading.message_facts import runtime_of
-from compat.rules.knowledge import is_version
+from compat.rules.lookups import is_version
 from compat.rules.stack import plain, platform_tag
 from compat.rules.wanted import standing
 from compat.versions import requirement

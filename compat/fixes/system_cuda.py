@@ -13,7 +13,7 @@ from compat.findings import Fix
 from compat.fixes.subject import Subject, series
 from compat.joints.python import is_for
 from compat.joints.verdict import Clash
-from compat.rules.knowledge import is_version
+from compat.rules.lookups import is_version
 from compat.rules.stack import plain
 from compat.targets import kernels_for
 

@@ -9,8 +9,8 @@ from compat import versions
 from compat.changes import Command, Install, Package, System, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import Subject, series
-from compat.rules.knowledge import is_version, knows
-from compat.rules.remedies import of_system
+from compat.rules.deeds import of_system
+from compat.rules.lookups import is_version, knows
 from compat.rules.stack import FRAMEWORKS
 from compat.targets import sm
 

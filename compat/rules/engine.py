@@ -14,9 +14,9 @@ from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
 from compat.reading.messages import recognise
 from compat.reading.preparation import prepared
 from compat.rules.case import Asked, Case, Missing, evidence, statements
+from compat.rules.deeds import spelled
 from compat.rules.hearsay import by_messages
 from compat.rules.pages import page_of
-from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Rule, Unsure
 from compat.rules.stack import has_no_device
 from compat.sentences import Sentence

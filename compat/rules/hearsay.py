@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import RANK, SURENESS, Confidence, Evidence, Finding
 from compat.rules.case import Asked, Case, evidence, statements
+from compat.rules.deeds import spelled
 from compat.rules.pages import page_of
-from compat.rules.remedies import spelled
 from compat.rules.rule import Found
 
 if TYPE_CHECKING:

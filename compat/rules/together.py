@@ -17,7 +17,7 @@ from compat.joints.releases import Release
 from compat.joints.verdict import Clash, Unknown, Verdict, clash_of
 from compat.lazy import dataclass
 from compat.names import normalise
-from compat.rules.knowledge import cite
+from compat.rules.lookups import cite
 from compat.rules.rule import Found
 from compat.rules.stack import cited_of, installed, packages_of, world
 from compat.versions import Environment

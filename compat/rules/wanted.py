@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.commands as told
 import compat.versions as versions
 from compat.lazy import pattern
-from compat.rules.knowledge import is_version
+from compat.rules.lookups import is_version
 from compat.rules.stack import packages_of, plain
 
 if TYPE_CHECKING:

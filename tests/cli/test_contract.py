@@ -258,7 +258,7 @@ def test_an_interrupt_is_130(envcheck, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("compat.app.knowledge.load", interrupted)
+    monkeypatch.setattr("compat.app.matrices.load", interrupted)
     code, _, err = envcheck("resolve", "torch")
     assert code == 130
     assert "interrupted" in err

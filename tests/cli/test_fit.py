@@ -9,7 +9,7 @@ import pytest
 from compat import tomls
 from compat.app.caches import cache_bytes, rule
 from compat.app.fitting import GIB, Room, fit
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.sources.weights import Weights, weigh
 
 MATRIX = load(None)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from compat.app import hardware
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.matrix.rows import Product
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.app.precision import weighed
 from compat.plan import Answer
 

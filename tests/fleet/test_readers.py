@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compat.app.fleet import survey
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.fleet import Node, Seen, read
 from compat.survey import Broken
 

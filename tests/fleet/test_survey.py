@@ -15,7 +15,7 @@ from published_schemas import schemas
 from compat import cli, resolve
 from compat.app import fleet
 from compat.app.hosts import from_file
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.findings import Stamp
 from compat.render.fleet import folded, told
 from compat.render.ink import Ink

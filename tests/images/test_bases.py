@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.dockerfile import Settings, write
 from compat.errors import InputError
 from compat.resolve import resolve

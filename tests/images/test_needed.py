@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.dockerfile import write
 from compat.dockerfile.settings import Settings
 from compat.resolve import resolve

@@ -12,7 +12,7 @@ import pytest
 from compat import api
 from compat.app.browsing import atlas, write
 from compat.app.files import replace_folder
-from compat.app.knowledge import load
+from compat.app.matrices import load
 from compat.errors import InputError
 from compat.render import browser
 

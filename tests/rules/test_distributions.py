@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import compat.rules.remedies as remedies
+import compat.rules.deeds as remedies
 from compat.app.explain import commands_of
 from compat.changes import System
 from compat.commands import Place, typed

@@ -8,7 +8,7 @@ import pytest
 
 from compat.matrix import matrix
 from compat.reading.literals import literals
-from compat.rules.remedies import filled
+from compat.rules.deeds import filled
 from compat.versions import requirement
 
 MATRIX = matrix()

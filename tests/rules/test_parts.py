@@ -11,7 +11,7 @@ from compat.facts import host as facts
 from compat.reading import commands
 from compat.reading.messages import Hearing, recognise
 from compat.reading.preparation import prepared
-from compat.rules import knowledge, remedies, stack
+from compat.rules import deeds, lookups, stack
 from compat.rules.together import pairs
 
 # --- commands ---
@@ -266,7 +266,7 @@ def test_a_post_release_is_judged_as_itself(matrix):
     ],
 )
 def test_how_a_release_stands_to_a_device(matrix, cuda, target, stand):
-    assert knowledge.knows(matrix, cuda, target) == stand
+    assert lookups.knows(matrix, cuda, target) == stand
 
 
 @pytest.mark.parametrize(
@@ -274,22 +274,22 @@ def test_how_a_release_stands_to_a_device(matrix, cuda, target, stand):
     [("sm_61", False), ("sm_80", False), ("sm_89", True), ("sm_90", True), ("sm_120", True), ("gfx1100", False)],
 )
 def test_recent_targets(matrix, target, recent):
-    assert knowledge.recent(matrix, target) is recent
+    assert lookups.recent(matrix, target) is recent
 
 
 @pytest.mark.parametrize(
     ("text", "is_one"), [("12.4", True), ("v12", True), ("", False), (None, False), ("x1", False), ("1.2rc3", True)]
 )
 def test_what_counts_as_a_version(text, is_one):
-    assert knowledge.is_version(text) is is_one
+    assert lookups.is_version(text) is is_one
 
 
 # --- deeds ---
 
 
 def test_gpus_are_handed_over_as_their_vendor_needs_it():
-    amd = remedies.run_with_gpu(facts("t", gpus=[{"vendor": "amd"}]))
-    nvidia = remedies.run_with_gpu(facts("t", gpus=[{"vendor": "nvidia"}]))
+    amd = deeds.run_with_gpu(facts("t", gpus=[{"vendor": "amd"}]))
+    nvidia = deeds.run_with_gpu(facts("t", gpus=[{"vendor": "nvidia"}]))
     assert "/dev/kfd" in typed([amd], Place())[0]
     assert typed([nvidia], Place()) == ("docker run --gpus all IMAGE",)
 

@@ -9,7 +9,7 @@ import compat.joints.driver as joint
 from compat.findings import Confidence, Evidence
 from compat.joints import kernels
 from compat.joints.verdict import Clash
-from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
+from compat.rules.lookups import cite, cuda_of_driver, is_version, knows, recent, too_old
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, assumed, told
 from compat.rules.stack import Installed, named
 from compat.sentences import Sentence

@@ -14,7 +14,7 @@ from compat.joints.build import vendor_of
 from compat.joints.verdict import FITS, Unknown, Verdict, any_of, clash_of, sure
 from compat.lazy import pattern
 from compat.rules.families.arch_age import may_be_another, nvidia_cards, served, span, uncovered_by
-from compat.rules.knowledge import cite, cuda_of_driver, is_version
+from compat.rules.lookups import cite, cuda_of_driver, is_version
 from compat.rules.rule import Found, NvidiaRule, Outcome, Rule, Unsure, told
 from compat.rules.stack import Installed, canonical
 from compat.targets import kernels_for, sm

@@ -11,7 +11,7 @@ from compat.changes import Command, Uninstall, install
 from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, Verdict, any_of
-from compat.rules.knowledge import cite
+from compat.rules.lookups import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, assumed, told
 from compat.rules.stack import FRAMEWORKS, Installed, canonical, is_unnamed, is_whole
 from compat.rules.together import clashing

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-import compat.rules.remedies as remedies
+import compat.rules.deeds as remedies
 from compat.changes import Command, Container, Service, System
 from compat.errors import InputError
 from compat.findings import Fix, Severity
@@ -14,7 +14,7 @@ from compat.joints.base import starts
 from compat.joints.driver import board_image
 from compat.joints.verdict import Clash
 from compat.reading.jetson_release import image_l4t
-from compat.rules.knowledge import cite, cuda_of_driver, is_version, products_of
+from compat.rules.lookups import cite, cuda_of_driver, is_version, products_of
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, Unsure, told
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
-import compat.rules.remedies as remedies
+import compat.rules.deeds as remedies
 from compat.changes import Command, System
 from compat.findings import Fix
 from compat.joints.verdict import Clash
-from compat.rules.knowledge import cite, is_version
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Found, NvidiaRule, Outcome
 from compat.targets import sm
 

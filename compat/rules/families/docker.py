@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Command, Container, Service, System
 from compat.joints.base import knows_cgroup
 from compat.joints.verdict import Clash
-from compat.rules.knowledge import cite, is_version
-from compat.rules.remedies import CONFIGURE_DOCKER, LIST_DEVICES
+from compat.rules.deeds import CONFIGURE_DOCKER, LIST_DEVICES
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 from compat.sentences import Sentence
 

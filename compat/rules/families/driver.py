@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
-import compat.rules.remedies as remedies
+import compat.rules.deeds as remedies
 from compat import versions
 from compat.changes import REBOOT, Command, Example, System, Variable
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.matrix.drivers import forward_package
-from compat.rules.knowledge import consumer, cuda_of_driver, data_center, is_version
+from compat.rules.lookups import consumer, cuda_of_driver, data_center, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
 from compat.sentences import Sentence
 

@@ -7,12 +7,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-import compat.rules.remedies as remedies
+import compat.rules.deeds as remedies
 from compat.changes import Command, Example, Uninstall, Variable, install
 from compat.findings import Fix
 from compat.joints.packages import apart
 from compat.matrix.processors import find_processor, plugins
-from compat.rules.knowledge import cite
+from compat.rules.lookups import cite
 from compat.rules.rule import Found, Outcome, Rule, told
 from compat.rules.stack import has_no_device, named, plain
 from compat.versions import admits, requirement

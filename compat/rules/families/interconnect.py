@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.changes import Command, Example, System, Variable
 from compat.findings import Fix
-from compat.rules.knowledge import data_center, is_version
+from compat.rules.lookups import data_center, is_version
 from compat.rules.rule import AmdRule, Fits, Found, NvidiaRule, Outcome, Rule, told
 
 if TYPE_CHECKING:

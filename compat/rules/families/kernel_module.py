@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-import compat.rules.remedies as remedies
+import compat.rules.deeds as remedies
 from compat.changes import REBOOT, Command, Container, Example, System
 from compat.findings import Fix
 from compat.rules.families.rocm import amd_cards

@@ -12,7 +12,7 @@ from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash
 from compat.reading.message_facts import cudnn_version
 from compat.rules.families.rocm import amd_cards
-from compat.rules.knowledge import is_version
+from compat.rules.lookups import is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 from compat.rules.stack import Installed, found_cudnn, installed, packages_of
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Example
 from compat.rules.families.health import RESET
-from compat.rules.knowledge import cite, consumer, data_center, products_of
+from compat.rules.lookups import cite, consumer, data_center, products_of
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.changes import Command, Example, System
 from compat.joints.verdict import Clash
 from compat.reading.jetson_release import image_l4t
-from compat.rules.knowledge import cite, is_older, of_board
+from compat.rules.lookups import cite, is_older, of_board
 from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import Installed, named
 

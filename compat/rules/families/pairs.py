@@ -10,7 +10,7 @@ from compat.changes import Example, install
 from compat.findings import SURENESS
 from compat.joints.verdict import FITS, Clash
 from compat.reading.message_facts import runtime_of
-from compat.rules.knowledge import cite, is_version
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.stack import Installed, named
 from compat.sentences import Sentence

@@ -14,7 +14,7 @@ from compat.joints import processor
 from compat.joints.platform import is_at
 from compat.joints.verdict import Clash, any_of
 from compat.lazy import pattern
-from compat.rules.knowledge import cite, is_version
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, told
 from compat.rules.stack import named
 from compat.rules.together import Here, clashing

@@ -14,7 +14,7 @@ from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.joints.python import minor_of
 from compat.joints.verdict import FITS
-from compat.rules.knowledge import cite, is_version
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.together import clashing
 from compat.rules.wanted import candidates, left_behind, standing

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from compat.changes import Command, System, Variable
 from compat.matrix.products import find_gpu
-from compat.rules.knowledge import cite
-from compat.rules.remedies import WITH_AMD
+from compat.rules.deeds import WITH_AMD
+from compat.rules.lookups import cite
 from compat.rules.rule import AmdRule, Fits, Found, Outcome
 from compat.targets import kernels_for
 

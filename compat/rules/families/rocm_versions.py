@@ -12,7 +12,7 @@ from compat import versions
 from compat.changes import Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash, Unknown
-from compat.rules.knowledge import cite, is_version
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import AmdRule, Fits, Found, Outcome, Unsure
 from compat.rules.together import clashing
 from compat.sentences import Sentence

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
-import compat.rules.remedies as remedies
+import compat.rules.deeds as remedies
 from compat.changes import Container, Variable
 from compat.findings import Fix, Severity
 from compat.joints.verdict import FITS, Clash, Verdict
 from compat.joints.verdict import Fits as JointFits
-from compat.rules.knowledge import cite, cuda_of_driver, is_older, is_version, of_board
+from compat.rules.lookups import cite, cuda_of_driver, is_older, is_version, of_board
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, told
 from compat.rules.together import clashing
 from compat.sentences import Sentence

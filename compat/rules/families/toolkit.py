@@ -12,7 +12,7 @@ from compat.changes import Example, System, Variable, install
 from compat.findings import Fix, Severity
 from compat.joints.verdict import FITS, Clash
 from compat.rules.families.arch_age import dropped
-from compat.rules.knowledge import cite, is_version
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
 from compat.rules.stack import Installed, named
 from compat.sentences import Sentence
