@@ -32,6 +32,7 @@ class Package:
         extras: extras to ask for.
         runtime: what the build is for, ``cuda12.8``; empty if unknown or none.
         settles: shared libraries that it brings, or that are no longer asked for with it.
+        address: where it is installed from, ``git+https://...``, if the default index has no such package.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Package:
     extras: tuple[str, ...] = ()
     runtime: str = ""
     settles: tuple[str, ...] = ()
+    address: str = ""
 
     @property
     def requirement(self) -> str:
@@ -60,6 +62,8 @@ class Install:
         again: whether a copy of the same version is replaced.
         upgrade: whether an older copy is replaced by the newest release.
         compile: whether they are compiled here, against what is installed.
+        names_cuda: conda package that names the CUDA of these releases in the channel ``pytorch``; empty where that
+            channel has not got them all.
     """
 
     packages: tuple[Package, ...]
@@ -69,6 +73,7 @@ class Install:
     again: bool = False
     upgrade: bool = False
     compile: bool = False
+    names_cuda: str = ""
 
 
 def install(

@@ -39,17 +39,6 @@ _FROM_CONDA: Final = {"pytorch": "torch"}
 _CONDA_HAS: Final = frozenset({"pytorch", "torchvision", "torchaudio", "numpy", "tensorflow", "jax"})
 _CONDA: Final = pattern(r"(?:conda|mamba|micromamba) install\b")
 _TO_CONDA: Final = {"torch": "pytorch"}
-# What the channel "pytorch" of conda had, to its last release, 2.5.1 (https://pytorch.org/get-started/previous-versions).
-_CHANNEL: Final = ("torch", "torchvision", "torchaudio")
-_LAST: Final = (2, 5, 1)
-_MUTEX: Final = (1, 13)  # the first release whose CUDA is asked for by pytorch-cuda, and no longer by cudatoolkit
-# Packages that the default index does not have, or of whose name it has another project (their READMEs).
-_UNPUBLISHED: Final = {
-    "apex": "git+https://github.com/NVIDIA/apex",
-    "detectron2": "git+https://github.com/facebookresearch/detectron2",
-    "pytorch3d": "git+https://github.com/facebookresearch/pytorch3d",
-    "tinycudann": "git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch",
-}
 
 # What compiles an extension against the framework that is installed, where pip makes no build environment of its own.
 _TOOLS: Final = ("ninja", "packaging", "psutil", "setuptools", "wheel")
@@ -266,28 +255,16 @@ def _cleared(change: Install, place: Place) -> tuple[str, ...]:
 
 
 def _conda(change: Install) -> str:
-    """PyTorch or NumPy by conda's own command; empty where no channel is known to have the release.
-
-    The channel ``pytorch`` names the CUDA by ``pytorch-cuda`` from 1.13 on, by ``cudatoolkit`` before.
-    """
+    """PyTorch or NumPy by conda's own command; empty where no channel is known to have the release."""
     first = change.packages[0]
     if [package.name for package in change.packages] == ["numpy"]:
         return f"conda install {_quoted(first)}"
-    numbers = tuple(map(int, re.findall(r"\d+", first.version.partition("+")[0])))
-    family = all(package.name in _CHANNEL and package.version for package in change.packages)
-    if not family or first.name != "torch" or numbers > _LAST or not first.runtime.startswith("cuda"):
+    if not change.names_cuda:
         return ""
     names = [f"{_TO_CONDA.get(one.name, one.name)}={one.version.partition('+')[0]}" for one in change.packages]
-    cuda = first.runtime.removeprefix("cuda")
-    new = numbers >= _MUTEX
-    return " ".join(
-        [
-            "conda install",
-            *names,
-            f"{'pytorch-cuda' if new else 'cudatoolkit'}={cuda} -c pytorch -c",
-            "nvidia" if new else "conda-forge",
-        ]
-    )
+    channel = "nvidia" if change.names_cuda == "pytorch-cuda" else "conda-forge"
+    cuda = f"{change.names_cuda}={first.runtime.removeprefix('cuda')}"
+    return " ".join(["conda install", *names, cuda, "-c pytorch -c", channel])
 
 
 def _install(change: Install, place: Place) -> str:
@@ -298,8 +275,7 @@ def _install(change: Install, place: Place) -> str:
         options += ["--no-deps", *(("--reinstall", "--no-cache") if uv else ("--force-reinstall", "--no-cache-dir"))]
     if change.upgrade or (again and not change.compile and not all(one.version for one in change.packages)):
         options.append("--upgrade")
-    elsewhere = {} if change.index else _UNPUBLISHED
-    names = [elsewhere.get(package.name) or _quoted(package) for package in change.packages]
+    names = [package.address or _quoted(package) for package in change.packages]
     option = "--find-links" if change.links else "--index-url"
     where = [f"{option} {address}" for address in (change.index, *change.further) if address]
     return " ".join([_pip(place), "install", *options, *names, *where])

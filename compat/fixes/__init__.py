@@ -119,7 +119,8 @@ def _general(fix: Fix, case: Case) -> Fix:
 
 def _written(fix: Fix, case: Case) -> Fix:
     """A fix with what is typed for its changes; how to start a container whose image nobody names is told in words."""
-    changes = tuple(one for change in fix.changes for one in containers.in_use(change, case))
+    used = (one for change in fix.changes for one in containers.in_use(change, case))
+    changes = tuple(packages.with_sources(one, case.matrix) if isinstance(one, Install) else one for one in used)
     bare = [one for one in changes if isinstance(one, Container) and not one.image]
     commands = typed([one for one in changes if one not in bare], place_of(case.host, case.commands))
     how = next(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
@@ -33,6 +34,7 @@ from compat.targets import kernels_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from compat.matrix import Matrix
     from compat.plan import Plan
 
 # Distributions of onnxruntime's one module (its docs, Install ONNX Runtime).
@@ -344,3 +346,21 @@ FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "python-unsupported": python,
     "platform-unsupported": metal,
 }
+
+
+def with_sources(change: Install, matrix: Matrix) -> Install:
+    """An installation with what the matrix tells of its sources: repositories, and the channel ``pytorch`` of conda.
+
+    That channel names the CUDA of a release by ``pytorch-cuda`` or, of older ones, by ``cudatoolkit``.
+    """
+    elsewhere = {} if change.index else {row.name: row.address for row in matrix.table("repositories")}
+    new = tuple(replace(one, address=elsewhere.get(one.name, "")) for one in change.packages)
+    rows = {row.distribution or row.name: row for row in matrix.table("conda") if "pytorch" in row.channels}
+    releases = [(rows.get(one.name), plain(one.version)) for one in new]
+    had = all(
+        row and version and versions.release(version) <= versions.release(row.newest) for row, version in releases
+    )
+    if not had or new[0].name != "torch" or not new[0].runtime.startswith("cuda"):
+        return replace(change, packages=new)
+    later = versions.release(plain(new[0].version)) >= versions.release(matrix.turn("pytorch-cuda").version)
+    return replace(change, packages=new, names_cuda="pytorch-cuda" if later else "cudatoolkit")

@@ -199,6 +199,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
     "conda": _of("conda", "Conda packages with an end", "name, channels, last: newest"),
     "notices": _of("notices", "Names that hold a notice alone", "name, ask for: instead, versions"),
+    "repositories": _of("repositories", "Packages that only their repository has", "name, from: address"),
     "turns": _of("turns", "First releases with something that decides", "turn, name, version"),
     "majors": _of("majors", "Releases that break older builds", "name, version, python, bounded by: bounded_by"),
     "indexes": _of("indexes", "Package indexes", "name, url"),

@@ -25,7 +25,7 @@ from compat.matrix.rows.machines import (
     System,
 )
 from compat.matrix.rows.signals import Signal
-from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Major, Notice, Package, Turn
+from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Major, Notice, Package, Repository, Turn
 from compat.matrix.rows.toolkits import (
     Capability,
     CudaRelease,
@@ -67,6 +67,7 @@ __all__ = [
     "Package",
     "Processor",
     "Product",
+    "Repository",
     "Requirement",
     "RocmRelease",
     "Row",

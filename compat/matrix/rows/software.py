@@ -92,12 +92,27 @@ class Conda(Row):
         channels: public channels that have it; empty for all that have it at all.
         alone: whether no other public channel has it.
         newest: last version that these channels have, or will have.
+        distribution: its name on the Python index, where that is another.
     """
 
     name: str
     channels: tuple[str, ...] = ()
     alone: bool = False
     newest: str = ""
+    distribution: str = ""
+
+
+@row("repositories", key="name")
+class Repository(Row):
+    """A package that the default index lacks, or under whose name it has another project (table ``repositories``).
+
+    Attributes:
+        name: distribution name in normalised spelling, ``detectron2``.
+        address: what pip installs it from, ``git+https://...``.
+    """
+
+    name: str
+    address: str
 
 
 @row("turns", key="turn")
