@@ -228,3 +228,10 @@ def is_unseen(matrix: Matrix, build: Build, *fields: str) -> bool:
     seen = (one for one in matrix.builds(build.package) if one.version == build.version)
     seen = (one for one in seen if not is_inferred(one, *asked))
     return not any(all(getattr(one, name) == getattr(build, name) for name in fields) for one in seen)
+
+
+def is_maker_unseen(matrix: Matrix, build: Build) -> bool:
+    """Whether nobody saw for whose GPUs a build is: its local tag, its code and its runtime may each tell."""
+    if is_tagged(build, kind=True) or not is_unseen(matrix, build, "runtime"):
+        return False
+    return build.kernels in {(), ("-",)} or is_unseen(matrix, build, "kernels")

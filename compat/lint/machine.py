@@ -15,7 +15,7 @@ import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
 from compat.findings import Confidence, Evidence, Finding, Fix, Place, Unchecked
 from compat.joints import platform
-from compat.joints.build import is_unseen, vendor_of
+from compat.joints.build import is_maker_unseen, is_unseen, vendor_of
 from compat.joints.verdict import clash_of
 from compat.lint.finding import finding, of_request
 from compat.lint.scene import RUNTIMES, Scene
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat import facts
+    from compat.lint.finding import Said
     from compat.lint.walk import Taken
     from compat.matrix import rows
 
@@ -112,7 +113,9 @@ def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
         detail = f"{item.request.text} is a {runtime} build, which {', '.join(others)} cannot use."
         evidence = (Evidence("gpus", ", ".join(others), scene.machine.source("gpus")),)
         cited, line = (scene.matrix.cite(item.build),), item.request.line
-        yield finding("wrong-vendor-build", scene, line, detail, severity="warning", evidence=evidence, sources=cited)
+        sure: Confidence = "likely" if is_maker_unseen(scene.matrix, item.build) else "certain"
+        said: Said = {"severity": "warning", "evidence": evidence, "sources": cited, "confidence": sure}
+        yield finding("wrong-vendor-build", scene, line, detail, **said)
 
 
 def _unpublished(item: Taken, build: rows.Build, scene: Scene) -> Iterator[Finding]:
@@ -129,7 +132,10 @@ def _unpublished(item: Taken, build: rows.Build, scene: Scene) -> Iterator[Findi
 
 
 def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
-    """One pin on the machine, as if it were installed there; which build it is counts as far as it is known."""
+    """One pin on the machine, as if it were installed there; which build it is counts as far as it is known.
+
+    Nothing is surer than that somebody saw the build's runtime, which the doctor takes for read.
+    """
     place, build, name = Place(scene.ask.file, item.request.line), item.build, item.request.name
     source = f"{place.file}:{place.line}"
     version = build.full_version if build else item.request.exact
@@ -140,12 +146,15 @@ def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
         is_seen = is_framework and not is_unseen(scene.matrix, build, "kernels")  # else its row is asked
         kernels = tuple(target for target in build.kernels if target != "-") if is_seen else ()
         stated["builds"] = Fact({name: Build(runtime=build.runtime, kernels=kernels)}, source)
+    guessed = build is not None and is_unseen(scene.matrix, build, "runtime")
     for one in _by_the_doctor(machine, stated, place, scene):
         told = (
             nearest.together(f"{name}=={version}", machine, scene) if one.code in _MOVED and not item.of_conda else ""
         )
         other = " Or upgrade the NVIDIA driver." if told and one.code.startswith("driver-") else ""
-        yield replace(one, fix=Fix(told + other)) if told else one
+        by_build = any(each.fact.startswith("builds") for each in one.evidence)
+        sure: Confidence = "likely" if guessed and by_build and one.confidence == "certain" else one.confidence
+        yield replace(one, confidence=sure, fix=Fix(told + other) if told else one.fix)
 
 
 def _base(machine: Host, scene: Scene) -> Iterator[Finding]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import compat.lint.nearest as nearest
 from compat.findings import Evidence, Finding, Severity
-from compat.joints.build import carried
+from compat.joints.build import carried, is_maker_unseen
 from compat.lint.finding import finding, of_base
 from compat.lint.scene import RUNTIMES, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.lint.finding import Said
+    from compat.matrix import rows
 
 
 def wrong_vendor(scene: Scene) -> Iterator[Finding]:
@@ -25,7 +31,7 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             level: Severity = "error" if package and package.kind == "framework" else "warning"
             what = f"{item.request.text} is a {item.build.runtime} build"
             fix = nearest.there(item, scene) if scene.machine and item.request.exact and not item.of_conda else ""
-            yield _vendor(scene, item.request.line, what, level, fix, sources=(scene.matrix.cite(item.build),))
+            yield _vendor(scene, item.request.line, what, level, fix, item.build)
     yield from _vendor_words(scene)
     yield from _of_cluster(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
@@ -57,9 +63,9 @@ def _vendor_words(scene: Scene) -> Iterator[Finding]:
 
 
 def _vendor(
-    scene: Scene, line: int, what: str, severity: Severity = "error", fix: str = "", sources: tuple[str, ...] = ()
+    scene: Scene, line: int, what: str, severity: Severity = "error", fix: str = "", build: rows.Build | None = None
 ) -> Finding:
-    """A build for another vendor's GPUs than the base is made for, or than the machine has."""
+    """A build for another vendor's GPUs than the base is made for, or than the machine has; its row, if one tells."""
     based = scene.base is not None and scene.base.kind == scene.gpu
     base = scene.base.reference if scene.base else ""
     where = f"on {base}" if based else f"and the GPU is {devices(scene)}"
@@ -67,8 +73,11 @@ def _vendor(
         () if based or scene.machine is None else (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
     )
     detail = f"{what}, {where}."
-    code = "wrong-vendor-build"
-    return finding(code, scene, line, detail, severity=severity, fix=fix, evidence=evidence, sources=sources)
+    said: Said = {"severity": severity, "fix": fix, "evidence": evidence}
+    if build:
+        unseen = is_maker_unseen(scene.matrix, build)
+        said |= {"sources": (scene.matrix.cite(build),), "confidence": "likely" if unseen else "certain"}
+    return finding("wrong-vendor-build", scene, line, detail, **said)
 
 
 def devices(scene: Scene) -> str:

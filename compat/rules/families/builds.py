@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.kernels as joint
 from compat.changes import Command, Uninstall, install
 from compat.findings import Fix
+from compat.joints.build import is_maker_unseen
 from compat.joints.platform import is_at
-from compat.joints.verdict import FITS, Verdict, any_of
+from compat.joints.verdict import FITS, Clash, Unknown, Verdict, any_of
 from compat.rules.lookups import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, assumed, told
 from compat.rules.stack import FRAMEWORKS, Installed, canonical, is_unnamed, is_whole
@@ -98,7 +99,10 @@ class WrongVendorBuild(Rule):
 
         def judge(part: Part) -> Verdict:
             strange = part.vendor in _GPU_VENDORS and cards
-            return any_of(joint.verdict(case.matrix, gpu.vendor, "", part.build) for gpu in cards) if strange else FITS
+            found = any_of(joint.verdict(case.matrix, gpu.vendor, "", part.build) for gpu in cards) if strange else FITS
+            if isinstance(found, Clash) and is_maker_unseen(case.matrix, part.build):
+                return Unknown(found.why, found.rows, found)
+            return found
 
         shown = f"the GPU is {cards[0].name or cards[0].vendor}" if cards else ""
         rest = (item for item in case.here if canonical(item.release.name) not in FRAMEWORKS)
