@@ -110,7 +110,8 @@ class BaseImage:
         os: ``ubuntu22.04``.
         flavour: ``base``, ``runtime``, ``cudnn-runtime``, ``devel``, ``slim``, ...
         python: minor version of the Python that it or its distribution offers; empty if none.
-        python_from: ``image`` (already there), ``distribution`` (apt or dnf), ``uv`` (standalone build).
+        python_from: ``image`` (already there), ``distribution`` (apt or dnf), ``uv`` (standalone build);
+            an image with packages of conda's takes it from there, ``conda``.
         why: reason for this flavour.
         how: how it is known that the tag is published; ``inferred`` follows from the names of its siblings.
     """

@@ -23,18 +23,22 @@ _ONE_SIGN: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][
 class Wishes:
     """What is wanted: ``known`` is what the matrix can weigh, ``beside`` the rest of the files' requirements.
 
-    ``pythons`` has the Python of each file of conda's that names one: only ``--python`` asks for it.
+    ``pythons`` has the Python of each file of conda's that names one: only ``--python`` asks for it. ``conda`` are the
+    packages of such files that no plan installs, and ``channels`` where they come from.
     """
 
     known: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ()
+    conda: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
 
 
-def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix) -> Wishes:
+def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix, *, conda: bool = False) -> Wishes:
     """The requirements that were typed and those of some files, each once.
 
     What was typed is always weighed: a name that the matrix does not know is a slip there, and common in a file.
+    ``conda``: whether the answer has room for packages of conda's.
 
     Raises:
         InputError: for a file's name in place of a requirement, one equals sign, or a file that holds no requirement.
@@ -42,11 +46,13 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix) -> Wishes
     for text in typed:
         demand_requirement(text)
     asks = {name: _asked(name) for name in files}
+    apart = [item for name, ask in asks.items() for item in _apart(name, ask, matrix, taken=conda)]
     listed = [line for name, ask in asks.items() for line in _listed(name, ask, matrix)]
     pythons = tuple(ask.python for ask in asks.values() if ask.kind == "conda" and ask.python)
     known = [text for name, text in listed if _is_known(name, matrix)]
     beside = [text for name, text in listed if not _is_known(name, matrix)]
-    return Wishes(tuple(dict.fromkeys((*typed, *known))), tuple(dict.fromkeys(beside)), pythons)
+    channels = dict.fromkeys(text for ask in asks.values() for text in _channels(ask)) if apart else ()
+    return Wishes(*(tuple(dict.fromkeys(texts)) for texts in ((*typed, *known), beside, pythons, apart, channels)))
 
 
 def demand_requirement(text: str, where: str = "") -> None:
@@ -89,25 +95,39 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
     from compat.lint.conda import piped
 
     found: list[tuple[str, str]] = []
-    lost: list[str] = []
     for step in (step for stage in ask.stages for step in stage.installs):
-        if step.manager not in {"pip", "uv", "conda"}:
-            continue
-        for item in step.requests:
+        for item in step.requests if step.manager in {"pip", "uv", "conda"} else ():
             known = piped(item.name, matrix)
             if step.manager != "conda":
                 found.append((item.name, f"{item.text}; {item.marker}" if item.marker else item.text))
             elif _is_known(known, matrix):
                 found.append((known, known + item.spec))
-            elif item.name not in {"python", "pip"}:
-                lost.append(item.name)
-    if lost:
-        why = f"has packages of conda's, which a plan does not install: {', '.join(lost)[:200]}"
-        hint = "move them there; --apt NAME for the distribution's; for conda: `envcheck resolve REQ --format conda`"
-        raise InputError(why, where=name, expected="what is on the package index under pip:", hint=hint)
     if not found:
         raise InputError("holds no requirement", where=name, expected="lines such as torch==2.9.1")
     return found
+
+
+def _apart(name: str, ask: Ask, matrix: Matrix, *, taken: bool) -> list[str]:
+    """The packages of conda's that no plan installs, as they are written.
+
+    Raises:
+        InputError: where they are not ``taken``, and for those that choose a CUDA, which the plan does.
+    """
+    from compat.lint.conda import CHOOSE_CUDA, piped
+
+    steps = [step for stage in ask.stages for step in stage.installs if step.manager == "conda"]
+    found = [item for step in steps for item in step.requests if not _is_known(piped(item.name, matrix), matrix)]
+    found = [item for item in found if item.name not in {"python", "pip"}]
+    lost = [item.name for item in found if not taken or item.name in CHOOSE_CUDA]
+    if lost:
+        why = f"has packages of conda's, which a plan does not install: {', '.join(lost)[:200]}"
+        hint = "`envcheck dockerfile` takes the others from conda's channels; CUDA is named by --cuda"
+        raise InputError(why, where=name, expected="what is on the package index under pip:", hint=hint)
+    return [item.written for item in found]
+
+
+def _channels(ask: Ask) -> list[str]:
+    return [name for stage in ask.stages for step in stage.installs for name in step.channels]
 
 
 def _is_known(name: str, matrix: Matrix) -> bool:

@@ -91,8 +91,8 @@ def command(
     from compat.app.platforms import foreign, planned_for
 
     wished = engine.settings()
-    matrix, wishes = index.wanted(wishing, requirements, load(overlay.matrix), speech)
-    wanted = settings(image.given(wishes.beside), config=image.config)
+    matrix, wishes = index.wanted(wishing, requirements, load(overlay.matrix), speech, conda=True)
+    wanted = settings(image.given(wishes), config=image.config)
     asked = target.target("build", engine, index, image, speech, overlay)
     names = platforms.names()
     plan = planned_for(names, wishes.known, asked, matrix)

@@ -52,8 +52,8 @@ def command(
     from compat.app.plans import outdated
     from compat.app.platforms import planned_for
 
-    matrix, wishes = index.wanted(wishing, requirements, load(overlay.matrix), speech)
-    wanted = settings(image.given(wishes.beside), config=image.config)
+    matrix, wishes = index.wanted(wishing, requirements, load(overlay.matrix), speech, conda=True)
+    wanted = settings(image.given(wishes), config=image.config)
     asked = target.target("dockerfile", index, image, speech, overlay)
     plan = planned_for(platforms.names(), wishes.known, asked, matrix)
     demand_ours(speech.output, "--output")

@@ -174,11 +174,12 @@ class WishOptions:
         Texts, typer.Option("-r", "--requirements", metavar="FILE", help="Requirements of a file (repeatable).")
     ] = None
 
-    def wanted(self, typed: Texts, matrix: "Matrix") -> "Wishes":
+    def wanted(self, typed: Texts, matrix: "Matrix", *, conda: bool = False) -> "Wishes":
         """All that is wanted, in the order: typed alone, behind ``--framework``, in files."""
         from compat.app.wishes import wanted
 
-        return wanted((*(typed or ()), *(self.framework or ())), tuple(self.requirements_file or ()), matrix)
+        words = (*(typed or ()), *(self.framework or ()))
+        return wanted(words, tuple(self.requirements_file or ()), matrix, conda=conda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +201,15 @@ class IndexOptions:
             speech.note(f"note: {text}")
         return matrix
 
-    def wanted(self, wishing: WishOptions, typed: Texts, matrix: "Matrix", speech: "Speech") -> "tuple[Matrix, Wishes]":
+    def wanted(
+        self, wishing: WishOptions, typed: Texts, matrix: "Matrix", speech: "Speech", *, conda: bool = False
+    ) -> "tuple[Matrix, Wishes]":
         """The matrix with rows of the packages that it has none of, and what is wanted as that matrix weighs it."""
-        wishes = wishing.wanted(typed, matrix)
+        wishes = wishing.wanted(typed, matrix, conda=conda)
         for python in wishes.pythons:
             speech.note(f"note: conda's file names Python {python}, which only --python asks for")
         fuller = self.laid_over((*wishes.known, *wishes.beside), matrix, speech)
-        return fuller, wishes if fuller is matrix else wishing.wanted(typed, fuller)
+        return fuller, wishes if fuller is matrix else wishing.wanted(typed, fuller, conda=conda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,16 +303,18 @@ class ImageOptions:
     installer: Annotated[str, typer.Option(metavar="TOOL", help="pip, uv or auto.")] = ""
     requirement: Annotated[Texts, typer.Option(metavar="REQ", help="Further requirement (repeatable).")] = None
     apt: Annotated[Texts, typer.Option(metavar="PACKAGE", help="Further system package (repeatable).")] = None
+    conda: Annotated[
+        Texts,
+        typer.Option(metavar="PACKAGE", help="Package of conda-forge, Python then comes from there (repeatable)."),
+    ] = None
     compiler: Annotated[
         bool, typer.Option("--compiler", help="A C compiler and Python's headers, for torch.compile and Triton.")
     ] = False
     digest: Annotated[str, typer.Option(metavar="SHA256", help="Digest of the base image.")] = ""
     lock: Annotated[str, typer.Option(metavar="FILE", help="Requirements with hashes, in the build context.")] = ""
 
-    def given(self, beside: "Sequence[str]" = ()) -> "dict[str, object]":
-        """The wishes that were stated, by the names of the image settings.
-
-        ``beside``: further requirements, of a file that was named.
+    def given(self, wishes: "Wishes") -> "dict[str, object]":
+        """The wishes that were stated, by the names of the image settings, with those of files that were named.
 
         Raises:
             InputError: for a form, builder or installer that is none, or a file in place of a requirement.
@@ -324,8 +329,10 @@ class ImageOptions:
                 raise InputError(f"{name} {word!r}", where=f"--{name}", expected=_CHOICES[name])
         return {
             **words,
-            "requirements": (*(self.requirement or ()), *beside),
+            "requirements": (*(self.requirement or ()), *wishes.beside),
             "apt": tuple(self.apt or ()),
+            "conda": (*(self.conda or ()), *wishes.conda),
+            "channels": wishes.channels,
             "compiler": self.compiler or None,
             "digest": self.digest,
             "lock": self.lock,

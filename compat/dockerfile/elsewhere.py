@@ -31,14 +31,14 @@ _COMPOSE: Final[Mapping[str, dict[str, Any]]] = {
     "jetson": {"runtime": "nvidia"},
     "rocm": {"devices": _NODES["rocm"], "group_add": ["video", _GROUP]},
     "xpu": {"devices": _NODES["xpu"], "group_add": [_GROUP]},
-    "tpu": {"privileged": True, "network_mode": "host"},
+    "tpu": {"privileged": True, "network_mode": "host", "user": "0"},
 }
 # Development Containers reference, "runArgs" and "Variables in devcontainer.json".
 _RUN_ARGUMENTS: Final[Mapping[str, list[str]]] = {
     "cuda": ["--gpus=all"],
     "jetson": ["--runtime=nvidia"],
     **{name: [*(f"--device={node}" for node in nodes)] for name, nodes in _NODES.items()},
-    "tpu": ["--privileged", "--network=host"],
+    "tpu": ["--privileged", "--network=host", "--user=0"],
 }
 # Apptainer, "GPU Support"; it binds /dev, hence Intel's devices, by itself.
 _APPTAINER: Final[Mapping[str, str]] = {"cuda": " --nv", "jetson": " --nv", "rocm": " --rocm"}

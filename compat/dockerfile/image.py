@@ -37,7 +37,7 @@ _RUN: Final[Mapping[str, str]] = {
     "cuda": "--gpus all",
     "jetson": "--runtime nvidia",
     "rocm": '--device /dev/kfd --device /dev/dri --group-add video --group-add "$(stat -c %g /dev/kfd)"',
-    "tpu": "--privileged --network host",
+    "tpu": "--privileged --network host --user 0",  # /dev/accel* and /dev/vfio/* may be root's alone
     "xpu": '--device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)"',
 }
 _ENV_REASONS: Final[Mapping[str, str]] = {
@@ -64,7 +64,7 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
     Raises:
         InputError: if the plan has no base image, or a value of it cannot be written safely.
     """
-    base = _base(plan)
+    base = replace(_base(plan), python_from="conda") if settings.conda else _base(plan)
     compiled = tuple(build.requirement for build in plan.builds if build.compile)
     # A plan may itself say that something has to be compiled; that joins what the person asked for.
     settings = replace(
@@ -130,6 +130,7 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
         "compile_packages": system.compilers(plan, base),
         "uses_uv": uses_uv,
         "needs_uv": uses_uv or base.python_from == "uv",
+        "conda": base.python_from == "conda",
         "interpreter": _interpreter(plan, base),
         "forget_vendor": _forgets_vendor(base, loose),
         "source": system.vendor_source(plan, base),
@@ -262,9 +263,7 @@ def _faults(plan: Plan, base: BaseImage, settings: Settings) -> Iterator[InputEr
     yield from demand("python", plan.python, "python")
     for arch in plan.archs:
         yield from demand("version", arch, "arch")
-    if plan.also and settings.builder == "classic":
-        one = "the classic builder makes an image for one platform at a time"
-        yield InputError(one, where="builder", expected="buildkit, or one platform")
+    yield from _form_faults(plan, settings)
     for build in plan.builds:
         for text in (build.requirement, *build.pins):
             yield from demand_requirement(text, f"builds.{build.name}")
@@ -278,6 +277,17 @@ def _faults(plan: Plan, base: BaseImage, settings: Settings) -> Iterator[InputEr
         yield from demand("line", text, f"env.{key}")
     for target in steps.gpu_targets(plan):
         yield from demand("version", target, "gpus.target")
+
+
+def _form_faults(plan: Plan, settings: Settings) -> Iterator[InputError]:
+    """Wishes that the builder or the form cannot fulfil."""
+    if plan.also and settings.builder == "classic":
+        one = "the classic builder makes an image for one platform at a time"
+        yield InputError(one, where="builder", expected="buildkit, or one platform")
+    other = settings.compile or settings.form == "factory" or settings.installer == "uv" or plan.python.endswith("t")
+    if settings.conda and other:
+        why = "packages of conda's go into one stage, with the pip beside them"
+        yield InputError(why, where="conda", expected="the plain form, pip, a usual Python, nothing to compile")
 
 
 def _interpreter(plan: Plan, base: BaseImage) -> str:

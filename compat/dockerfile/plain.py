@@ -83,7 +83,7 @@ def plain(plan: Plan, base: BaseImage, settings: Settings, known: dict[str, Any]
     copied = [(source, place) for source, place in files if source]
     return {
         "system": list(_system(commands, plan, base, settings, known)),
-        "system_mounts": base.python_from == "uv" and known["buildkit"],
+        "system_mounts": base.python_from in {"uv", "conda"} and known["buildkit"],
         "apart": apart,
         "environment": _environment(plan, base, settings, apart=apart, uses_uv=uses_uv),
         "files": copied,
@@ -114,6 +114,11 @@ def _system(
     if base.python_from == "uv":
         seed = "" if known["uses_uv"] else " --seed"
         yield f"UV_PYTHON_INSTALL_DIR=/opt/python uv venv --no-cache{seed} --python {plan.python} /opt/venv"
+    elif base.python_from == "conda":
+        channels = [f"--channel {shell(name)}" for name in settings.channels]
+        asked = map(shell, (f"python={plan.python}", "pip", *sorted(settings.conda)))
+        create = "MAMBA_ROOT_PREFIX=/tmp/mamba micromamba create --yes --prefix /opt/venv"
+        yield from (*_filled([create, *channels, *asked]), "rm -rf /tmp/mamba")
     elif base.python_from == "distribution":
         yield f"python{plan.python} -m venv{' --without-pip' if known['uses_uv'] else ''} /opt/venv"
     uid = settings.user

@@ -42,6 +42,8 @@ class Settings:
         lock: a requirements file of the build context with a hash for every file (``pip --require-hashes``); it
             replaces the plan's own installation steps and is checked against the plan.
         apt: packages of the distribution, ``name`` or ``name=version``.
+        conda: packages of conda's, as on its command line; Python then comes from its channels, too.
+        channels: where they come from, the first one before the others.
         compile: requirements that are compiled in a stage of their own with the toolkit's compilers.
         devel_image: image of that stage; empty derives NVIDIA's ``devel`` flavour from the base.
         compiler: whether the final image gets a C compiler (Triton compiles a launcher at run time).
@@ -66,6 +68,8 @@ class Settings:
     requirements_file: str = ""
     lock: str = ""
     apt: tuple[str, ...] = ()
+    conda: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ("conda-forge",)
     compile: tuple[str, ...] = ()
     devel_image: str = ""
     compiler: bool = False
@@ -86,6 +90,11 @@ _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w.,\- ]*\])?[\w\s.,\-
 _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     # a word that ends with a minus makes apt-get remove the package (apt-get(8), "install")
     "apt": (re.compile(r"[a-z0-9][a-z0-9+.\-]*[a-z0-9+.](=[\w.+:~*\-]*[\w.+:~*])?"), "a package name, or name=version"),
+    "conda": (
+        re.compile(r"([\w./\-]+::)?[A-Za-z0-9_][\w.\-]*( ?[=<>!~][\w.*+!=<>~,| ]*)?"),
+        "a package of conda's, such as gdal or gdal>=3.8",
+    ),
+    "channels": (re.compile(r"(https?://)?[\w.\-/:]+"), "a channel of conda's, such as conda-forge"),
     "digest": (re.compile(r"sha256:[0-9a-f]{64}"), "sha256: and 64 hexadecimal digits"),
     "image": (re.compile(r"[a-z0-9][\w.\-/:]*(@sha256:[0-9a-f]{64})?"), "an image reference"),
     "label": (re.compile(r"[a-z0-9]+([.\-_][a-z0-9]+)*"), "lower-case words joined by dots"),
@@ -170,8 +179,9 @@ def _faults(wish: Settings) -> Iterator[InputError]:
     """Everything that is wrong with the wishes: what reaches a Dockerfile is checked here, whoever wrote it."""
     for text in (*wish.requirements, *wish.compile):
         yield from demand_requirement(text, "requirements")
-    for text in wish.apt:
-        yield from demand("apt", text, "apt")
+    for kind in ("apt", "conda", "channels"):
+        for text in getattr(wish, kind):
+            yield from demand(kind, text, kind)
     for name, path in (("requirements-file", wish.requirements_file), ("lock", wish.lock)):
         if path:
             yield from demand("source", path, name)

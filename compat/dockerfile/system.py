@@ -103,6 +103,8 @@ def loose(plan: Plan, base: BaseImage, settings: Settings) -> list[str]:
     found = [name for build in plan.builds for name in _LIBRARIES.get(build.name, {}).get(tool, ())]
     if plan.runtime.startswith("xpu"):
         found += _INTEL
+    if base.python_from == "conda":
+        found.append("ca-certificates")  # which micromamba reads of the system
     if settings.compiler:
         # a processor's code of torch.compile is C++, a GPU's launcher is C (torch's inductor; triton/runtime/build.py)
         cpu = plan.runtime == "cpu"

@@ -42,6 +42,7 @@ _OTHERS: Final = frozenset(
 _BUILT_BOTH: Final = frozenset({"pytorch", "tensorflow", "jaxlib", "jax"})
 _GPU_ONLY: Final = frozenset({"pytorch-gpu", "tensorflow-gpu"})
 _MEANS_CUDA: Final = frozenset({"cuda-version", "cuda-toolkit", "cuda", "cudatoolkit", "cudnn", "cuda-nvcc"})
+CHOOSE_CUDA: Final = _MEANS_CUDA | _CONDA_CUDA
 
 
 def of_conda(step: Install, matrix: Matrix, python: str, *, mine: bool) -> Iterator[walk.Taken]:

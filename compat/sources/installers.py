@@ -174,7 +174,9 @@ def conda_request(text: str, line: int) -> Request | None:
         spec = f"=={version}{'.*' if loose else ''}"
     elif found := re.match(r"\d[\w.+!*]*", spec):  # "numpy 1.21 py310_0": a bare version is exact, a build may follow
         spec = f"=={found.group()}"
-    return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line, channel=channel, build=build)
+    return Request(
+        name=normalise(name), spec=spec.replace(" ", ""), line=line, channel=channel, build=build, written=text.strip()
+    )
 
 
 def _apt(words: list[str], line: int, _python: str) -> Install | None:

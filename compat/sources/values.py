@@ -45,6 +45,7 @@ class Request:
         line: line in the file, from 1.
         channel: conda channel that it must come from (``pytorch::pytorch``), empty for any.
         build: conda's name of a build, ``py3.9_cuda11.3_cudnn8.2.0_0``; empty for any.
+        written: what a file of conda's has, for conda's names are not normalised.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Request:
     line: int = 0
     channel: str = ""
     build: str = ""
+    written: str = field(default="", compare=False)
 
     @property
     def exact(self) -> str:

@@ -2,9 +2,9 @@
 
 import json
 import re
+import shlex
 
 import pytest
-import yaml
 
 from compat.app.elsewhere import with_another_gpu
 from compat.asking import written
@@ -49,13 +49,24 @@ def test_an_environment_of_conda_is_planned_and_loses_no_package(envcheck, tmp_p
     assert "torch==2.0.1+cu118" in text
     assert " flask==3.0.0 " in text
     assert "names Python 3.10, which only --python asks for" in err
-    file.write_text("dependencies: [pytorch=2.0.1, rdkit, blas=*=mkl]\n")
+    file.write_text(
+        "channels: [bioconda]\ndependencies: [pytorch=2.0.1, rdkit >=2024, typing_extensions, blas=*=mkl]\n"
+    )
+    code, _, err = envcheck("resolve", "-r", str(file), *CARD)
+    assert code == 2
+    assert "packages of conda's, which a plan does not install: rdkit, typing-extensions, blas; expected" in err
+    (command,) = re.findall("`envcheck (.*)`", err)
+    code, text, _ = envcheck(*command.split(), "-r", str(file), "--conda", "gdal", *CARD)
+    assert code == 0
+    (asked,) = re.findall(r"micromamba create (.*?) &&", " ".join(text.replace("\\\n", " ").split()))
+    assert shlex.split(asked)[3:] == [
+        *("--channel", "bioconda", f"python={text.partition('Python ')[2][:4].rstrip(',')}", "pip"),
+        *("blas=*=mkl", "gdal", "rdkit >=2024", "typing_extensions"),
+    ]
+    file.write_text("dependencies: [pytorch=2.0.1, pytorch-cuda=11.8]\n")  # the plan chooses it
     code, _, err = envcheck("dockerfile", "-r", str(file), *CARD)
     assert code == 2
-    assert "packages of conda's, which a plan does not install: rdkit, blas; expected" in err
-    (command,) = re.findall("`envcheck (.*)`", err)
-    _, text, _ = envcheck(*command.replace("REQ", "torch==2.0.1").split(), *CARD)
-    assert "torch==2.0.1+cu118" in yaml.safe_load(text)["dependencies"][-1]["pip"]
+    assert "which a plan does not install: pytorch-cuda; expected" in err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from urllib.request import Request, urlopen
 import pytest
 from factory import Settings, write
 
+from compat import resources
 from compat.build import build_image, verify
 from compat.matrix import matrix
 from compat.plan import GpuVerdict, load
@@ -138,6 +140,47 @@ def test_uv_brings_the_python_that_the_distribution_has_not(
     assert out[0].startswith(str(sys.version_info[:3]))
     assert "/opt/python/" in out[0]
     assert out[1] == "no uv"
+
+
+MICROMAMBA = """#!/bin/sh
+set -eu
+test -s /etc/ssl/certs/ca-certificates.crt
+echo "$@" >"$MAMBA_ROOT_PREFIX"
+python3 -m venv /opt/venv
+mv "$MAMBA_ROOT_PREFIX" /opt/venv/asked
+mkdir "$MAMBA_ROOT_PREFIX"
+"""
+"""What plays micromamba where no channel can be reached: the base's own Python, and what was asked for in a file."""
+
+
+@pytest.mark.parametrize("builder", ["buildkit", "classic"])
+def test_python_and_packages_come_by_micromamba_and_the_wheels_after_them(made, slim, torch, shelf, builder, client):
+    (name,) = re.findall(r'conda_image = "(.*)"', (resources.templates_dir() / "_uv.j2").read_text())
+    if client.images.list(name=name):
+        pytest.skip(f"{name} is here: it would be replaced")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        item = tarfile.TarInfo("bin/micromamba")
+        item.size, item.mode = len(MICROMAMBA), 0o755
+        archive.addfile(item, io.BytesIO(MICROMAMBA.encode()))
+    repository, _, tag = name.partition(":")
+    client.api.import_image_from_data(packed.getvalue(), repository=repository, tag=tag)
+    shelf.add("torch", "2.0.1+cu118", GOOD.replace("12.6", "11.8"))
+    wish = Settings(form="plain", builder=builder, conda=("gdal>=3.8",), import_check=False)
+    plan = slim(replace(torch, index=shelf.open()), runtime="cuda11.8")
+    try:
+        built = made(plan, "conda", wish=wish)
+    finally:
+        client.images.remove(name, force=True)
+    assert built.ok, built.why
+    program = "import sys, torch; print(sys.prefix, torch.version.cuda); print(open('/opt/venv/asked').read())"
+    words = ["sh", "-c", f'python -c "{program}"; ls /tmp']
+    prefix, asked, *rest = (
+        client.containers.run(built.tag, words, remove=True, network_mode="none").decode().split("\n")
+    )
+    assert prefix == "/opt/venv 11.8"
+    assert asked == "create --yes --prefix /opt/venv --channel conda-forge python=3.11 pip gdal>=3.8"
+    assert not any(rest)
 
 
 def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, registry, client, usual_builder):

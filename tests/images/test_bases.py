@@ -103,9 +103,14 @@ def test_other_images_hold_nothing_of_intel(plans, name):
     assert "intel" not in write(plans[name]).lower()
 
 
-def test_the_image_that_brings_uv_is_a_row_of_the_matrix(matrix):
-    text = write(planned(matrix, "torch==2.6.0", gpus=["A100"], os="ubuntu22.04", python="3.12"), Settings())
-    named = set(re.findall(r"(ghcr\.io/astral-sh/uv:[\w.]+)", text))
+@pytest.mark.parametrize(
+    ("wish", "image"),
+    [({}, r"ghcr\.io/astral-sh/uv:[\w.]+"), ({"conda": ("gdal",)}, r"mambaorg/micromamba:[\w.]+")],
+    ids=["uv", "conda"],
+)
+def test_the_image_that_brings_python_is_a_row_of_the_matrix(matrix, wish, image):
+    text = write(planned(matrix, "torch==2.6.0", gpus=["A100"], os="ubuntu22.04", python="3.12"), Settings(**wish))
+    named = set(re.findall(image, text))
     known = {name for row in matrix.table("images") if row.status == "active" for name in row.references()}
     assert named
     assert named <= known

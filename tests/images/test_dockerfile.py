@@ -11,12 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from factory import Settings, write
 
 from compat import plan as plans_module
-from compat.dockerfile import ignore_file
+from compat.dockerfile import elsewhere, ignore_file
 from compat.errors import InputError
+from compat.matrix import matrix
 from compat.plan import PlannedBuild
+from compat.resolve import resolve
+from compat.resolve.target import from_options
 
 PLANS = sorted(path.stem for path in (Path(__file__).parent / "plans").glob("*.json"))
 every_plan = pytest.mark.parametrize("plan", PLANS, indirect=True)
@@ -148,6 +152,14 @@ def test_images_without_cuda_ask_nothing_of_nvidias_runtime(plan):
 )
 def test_the_head_says_how_to_run_the_family(plan, options):
     assert f"docker run --rm {options}" in write(plan)
+
+
+def test_who_runs_an_image_for_tpus_may_open_their_nodes_whoever_owns_them():
+    known = matrix()
+    plan = resolve(["jax[tpu]"], from_options(known, gpus=["TPU v5e"]), known).plan
+    assert "docker run --rm --privileged --network host --user 0 IMAGE" in write(plan)
+    assert yaml.safe_load(elsewhere.compose(plan, Settings()))["services"]["app"]["user"] == "0"
+    assert "--user=0" in json.loads(elsewhere.devcontainer(plan, Settings()))["runArgs"]
 
 
 def test_the_distributions_python_is_held_to_its_series(plan):
