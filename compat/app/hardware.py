@@ -181,7 +181,7 @@ def record(matrix: Matrix, row: Product) -> dict[str, Any]:
         "architecture": getattr(about, "architecture", ""),
         "aliases": [name.strip() for name in row.aliases.split(";") if name.strip()],
         **{name: getattr(row, name) for name in ("chip", "brand", "segment", "arch", "year", "memory_gib")},
-        "unified_memory": row.segment in _SHARED or getattr(about, "integrated", False),
+        "unified_memory": row.unified or row.segment in _SHARED or getattr(about, "integrated", False),
         **{name: getattr(row, name) for name in _NUMBERS[1:]},
         "rates": {rate: getattr(row, f"{rate}_tflops") for rate in RATES},
         "sparsity": "twice the dense one" if _SPARSE in getattr(about, "features", ()) else "",
@@ -271,12 +271,8 @@ def compared(matrix: Matrix, rows: Sequence[Product]) -> Table:
     lines = [
         _line(rows, [one.get(name, "") for one in told], name) for name in dict.fromkeys(n for one in told for n in one)
     ]
-    heads = [
-        row.name if [other.name for other in rows].count(row.name) == 1 else f"{row.name} ({row.target})"
-        for row in rows
-    ]
     title = f"GPUs side by side ({LEGEND})" if several else rows[0].name
-    return table(matrix, title, ("field", *(heads if several else ("value",))), lines)
+    return table(matrix, title, ("field", *(_told_apart(rows) if several else ("value",))), lines)
 
 
 def _cells(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -353,11 +349,24 @@ def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tu
         found = find_gpu(matrix, card if profile else wanted)
         own = next(row for row in found if row.name == card)
         rows.append(_slice(own, profile) if profile else own)
-        others = [row.name for row in found if row.name != own.name]
-        if others and not profile and own.name.lower() != wanted.strip().lower():
-            rest = ", ".join(others[:_OTHERS]) + (", ..." if len(others) > _OTHERS else "")
-            notes.append(f"{wanted} is the name of {len(found)} products: {own.name} is shown, not {rest}")
+        exact = own.name.lower() == wanted.strip().lower()
+        rest = [row for row in found if row is not own and (row.name == own.name or not exact)]
+        if rest and not profile:
+            shown, *others = _told_apart((own, *rest))
+            more = ", ".join(others[:_OTHERS]) + (", ..." if len(others) > _OTHERS else "")
+            notes.append(f"{wanted} is the name of {len(rest) + 1} products: {shown} is shown, not {more}")
     return tuple(dict.fromkeys(rows)), tuple(notes)
+
+
+def _told_apart(rows: Sequence[Product]) -> list[str]:
+    """The names of products, with target and memory where several have one name."""
+    names = [row.name for row in rows]
+    return [
+        f"{row.name} ({row.target}{f', {row.memory_gib:g} GiB' if row.memory_gib else ''})"
+        if names.count(row.name) > 1
+        else row.name
+        for row in rows
+    ]
 
 
 def _slice(row: Product, profile: str) -> Product:

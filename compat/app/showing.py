@@ -18,6 +18,7 @@ from compat.joints.verdict import Clash, Fits, Verdict
 from compat.lazy import pattern
 from compat.matrix import Matrix, measured
 from compat.matrix.listing import by_release, cell, line, subjects, table
+from compat.matrix.processors import find_processor
 from compat.matrix.variants import besides, measured_release, measured_releases, requirements, variants
 from compat.names import normalise
 
@@ -304,9 +305,12 @@ def _library_package(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 
 def _accelerator(matrix: Matrix, wanted: str) -> Iterator[Table]:
-    """``ascend``, ``tpu``, ``torch-musa``: packages that drive an accelerator, and what each release needs."""
+    """``ascend``, ``MLU370``, ``torch-musa``: packages that drive an accelerator, and what each release needs."""
     name = normalise(wanted)
-    rows = [row for row in matrix.table("accelerators") if name in {row.accelerator, row.package}]
+    table_rows = matrix.table("accelerators")
+    rows = [row for row in table_rows if name in {row.accelerator, row.package}]
+    if not rows and (maker := find_processor(matrix, wanted)) and not products.find_gpu(matrix, wanted):
+        rows = [row for row in table_rows if row.accelerator == maker.accelerator]
     lines = [
         line(
             row,

@@ -172,7 +172,7 @@ def test_where_the_rule_is_not_known_the_cache_is_not_either(config):
 
 
 VERDICTS = [
-    ({"model": Weights(24 * GIB)}, "weights fit"),
+    ({"model": Weights(21 * GIB)}, "weights fit"),
     ({"model": Weights(24 * GIB + 1)}, "cannot"),
     ({"model": Weights(40 * GIB), "places": (room(24), room(24))}, "cannot"),
     ({"model": Weights(40 * GIB), "places": (room(24), room(48))}, "weights fit"),
@@ -183,9 +183,10 @@ VERDICTS = [
     ({"model": Weights(GIB), "places": (room(0),)}, "unknown"),
     ({"model": Weights(30 * GIB), "places": (room(24, sure=False),)}, "unknown"),
     ({"model": Weights(23 * GIB), "config": LLAMA, "context": 32768}, "cannot"),
-    ({"model": Weights(19 * GIB), "config": LLAMA, "context": 32768}, "weights fit"),
+    ({"model": Weights(17 * GIB), "config": LLAMA, "context": 32768}, "weights fit"),
+    ({"model": Weights(19 * GIB), "config": LLAMA, "context": 32768}, "unknown"),  # 23 of 24: a driver may show less
     ({"model": Weights(2 * GIB, GIB), "train": True}, "weights fit"),
-    ({"model": Weights(4 * GIB, 2 * GIB), "train": True}, "weights fit"),
+    ({"model": Weights(4 * GIB, 2 * GIB), "train": True}, "unknown"),
     ({"model": Weights(5 * GIB, 2 * GIB), "train": True}, "cannot"),
 ]
 
@@ -214,6 +215,15 @@ ASKED = {
     ("140GiB", "--gpu", "p5.48xlarge"): (1, "cannot", 80),
     ("140GiB", "--gpu", "p5.48xlarge", "--tensor-parallel", "2"): (0, "weights fit", 80),
     ("30GiB", "--gpu", "RTX 3090,MI300X"): (0, "weights fit", 192),
+    ("15GiB", "--gpu", "Tesla T4"): (3, "unknown", 16),  # shows 14.56 to 15 GiB
+    ("14GiB", "--gpu", "Tesla T4"): (0, "weights fit", 16),
+    # one name, two cards: a proof counts the larger one, and that weights fit the smaller one
+    ("12GiB", "--gpu", "NVIDIA GeForce RTX 4060 Ti"): (3, "unknown", 16),
+    ("17GiB", "--gpu", "NVIDIA GeForce RTX 4060 Ti"): (1, "cannot", 16),
+    ("12GiB", "--gpu", "RTX 4060 Ti 16GB"): (0, "weights fit", 16),
+    ("12GiB", "--gpu", "10de:2805"): (0, "weights fit", 16),
+    ("11GiB", "--gpu", "RTX 3080"): (3, "unknown", 12),
+    ("70GiB", "--gpu", "Jetson AGX Xavier"): (3, "unknown", 64),  # one source alone tells of the largest
 }
 
 
@@ -225,6 +235,16 @@ def test_what_the_command_answers(envcheck, words, expected):
     code, out, _ = envcheck("fit", *words)
     assert body["why"].split()[0] in out
     assert code == expected[0]
+
+
+@pytest.mark.parametrize("gpu", ["GB10", "MI300A", "Jetson AGX Orin 32GB"])
+def test_memory_that_is_the_machines_too_is_said(envcheck, gpu):
+    body = json.loads(envcheck("fit", "5GiB", "--gpu", gpu, "--format", "json")[1])
+    assert any("the system takes its part" in text for text in body["conditions"])
+    assert not any(
+        "the system" in text
+        for text in json.loads(envcheck("fit", "5GiB", "--gpu", "GH200 480GB", "-f", "json")[1])["conditions"]
+    )
 
 
 def test_a_file_and_its_config_are_read(envcheck, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.matrix.rows.base import Row, row
 
 
-@row("gpus", key="name vendor target")
+@row("gpus", key="name vendor target memory_gib")
 class Product(Row):
     """A GPU one can buy (table ``gpus``).
 
@@ -21,7 +21,8 @@ class Product(Row):
         arch: machine architecture of a product that comes with its processor, ``aarch64``; empty for a card.
         memory_gib: memory of the card; ``bandwidth_gbs`` peak bandwidth, and peak rates in dense TFLOP/s with sums in
             float32, of what the driver shows as one device (a card can be two).
-        watts: power that it is rated for, of the board.
+        unified: whether its memory is the machine's too (boards and processors with a GPU need no word).
+        watts: power that it is rated for, of what the driver shows as one device.
         form: ``SXM``, ``OAM``, ``MXM``, or the slots that a card takes: ``dual slot``.
         pcie: the fastest link of its own to the machine, as ``pcie_max`` of a GPU: ``gen4 x16``.
         links: links to other GPUs (NVLink, Infinity Fabric); ``links_gbs`` their bandwidth together, both ways.
@@ -45,6 +46,7 @@ class Product(Row):
     fp16_tflops: float = 0
     bf16_tflops: float = 0
     fp8_tflops: float = 0
+    unified: bool = False
     watts: float = 0
     form: str = ""
     pcie: str = ""
