@@ -50,6 +50,22 @@ def test_weights_take_as_much_as_servers_log(log):
     assert ours <= log["gib"]
 
 
+def test_the_stated_error_is_that_of_the_logs():
+    told = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+    errors = [log["error"] for log in LOGGED["log"]]
+    near = sum(abs(error) <= 0.1 for error in errors)
+    span = f"{min(errors):+.1f} % to {max(errors):+.1f} %; {near} within 0.1 %"
+    assert f"| cache of keys and values | {len(errors)} | {span} |" in told
+    weights = [
+        fit(Weights(one["parameters"] * 2), (room(80),), {}, cards=one.get("cards", 1)).weights_gib / one["gib"]
+        for one in LOGGED["weights"]
+    ]
+    assert (
+        f"| weights | {len(weights)} | {100 * (min(weights) - 1):+.1f} % to {abs(100 * (max(weights) - 1)):.1f} % |"
+        in told
+    )
+
+
 def room(gib, least=None, *, name="D", sure=True):
     return Room(name, gib, gib if least is None else least, sure, unified=False, source=("doc",))
 
