@@ -26,6 +26,11 @@ def quantised(kind):
     return OLD + f"CMD vllm serve m --quantization {kind}\n"
 
 
+def sglang(option):
+    """SGLang 0.5.2 with an option."""
+    return SLIM + f"RUN pip install sglang==0.5.2\nCMD python -m sglang.launch_server --model-path m {option}\n"
+
+
 def compose(*lines, image="vllm/vllm-openai:v0.11.0"):
     """A compose file with one service; its lines begin on line 4."""
     return f"services:\n  llm:\n    image: {image}\n" + "".join(f"    {line}\n" for line in lines)
@@ -66,6 +71,10 @@ FAULTS = [
      "B200", 4, ["9.0 to 9.0", "flash_attn_version 4"], "H100"),
     ("Dockerfile", "FROM ghcr.io/huggingface/text-generation-inference:3.3.4\nUSER 1000\n"
      + exec_form("--model-id", "m", "--quantize", "marlin"), "T4", 3, ["text-generation-inference 3.3.4"], "A10"),
+    ("Dockerfile", sglang("--quantization w8a8_fp8"), "RTX 3090", 4, ["8.9 on", "--quantization fp8"], "L4"),
+    ("Dockerfile", sglang("--quantization fp8"), "T4", 4, ["capability 8.0 on", "w8a8_int8"], "RTX 3090"),
+    ("Dockerfile", sglang("--attention-backend fa3"), "T4", 4, ["8.0 to 9.0", "flashinfer"], "RTX 3090"),
+    ("Dockerfile", sglang("--attention-backend fa3"), "RTX 5090", 4, ["8.0 to 9.0", "flashinfer"], "H100"),
     ("compose.yaml", compose("command: --model m --dtype bfloat16"), "T4", 4, ["--dtype half"], "A100"),
     ("compose.yaml", compose("entrypoint: vllm serve", "command:", "  - m", "  - --dtype", "  - bfloat16"), "T4", 7,
      ["--dtype half"], "A100"),
