@@ -33,7 +33,7 @@ _STEP: Final = 160
 _SHOWN: Final = 400  # characters of one line of progress
 _STAMP: Final = re.compile(r"^\d{1,9}\.\d{1,9} ")
 _NOISE: Final = re.compile(
-    r"#\d{1,6} (sha256:|DONE|CACHED|ERROR: executor failed|ERROR: process )|\s?(---> |Removing intermediate container)"
+    r"#\d{1,6} (sha256:|DONE|CACHED|ERROR: (executor|process) .*: exit code: \d+$)|\s?(---> |Removing intermediate)"
 )
 # The classic builder's line for each step; Podman puts the stage before it.
 _BEGUN: Final = re.compile(r"^(?:\[\d{1,6}/\d{1,6}\] )?S(?:tep|TEP) \d{1,6}/\d{1,6} ?: [^\n]*$", re.MULTILINE)

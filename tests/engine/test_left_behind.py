@@ -40,11 +40,22 @@ def probing(client, **more):
     return [item.name for item in client.containers.list(filters={"label": LABEL}, ignore_removed=True, **more)]
 
 
+def running(image):
+    """A run in a process of its own that hears SIGHUP, though these tests may run under nohup."""
+    words = [sys.executable, "-m", "compat", "verify", image, "--timeout", "600"]
+    return subprocess.Popen(
+        words,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509 - no thread here
+    )
+
+
 def started(client, image):
     """A run of its own process whose container is up."""
     before = set(probing(client))
-    words = [sys.executable, "-m", "compat", "verify", image, "--timeout", "600"]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = running(image)
     while not (mine := set(probing(client)) - before):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)
@@ -64,8 +75,7 @@ def test_no_container_outlives_a_signal(client, hanging, number, code):
 def test_nor_one_that_comes_at_any_other_moment(client, hanging, number):
     before = set(probing(client, all=True))
     for part in range(8):
-        words = [sys.executable, "-m", "compat", "verify", hanging, "--timeout", "600"]
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = running(hanging)
         until = time.monotonic() + 0.15 * part
         while time.monotonic() < until and process.poll() is None:
             time.sleep(0.01)

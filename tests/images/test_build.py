@@ -234,6 +234,12 @@ def test_recorded_logs_give_up_their_step_and_reason(log, step, why):
     assert not any(word in "\n".join(failure(text)) for word in ("DEPRECATED", "Sending build context", "missing"))
 
 
+def test_a_step_that_the_engine_could_not_start_is_told_by_the_engines_words():
+    log = "#5 [2/4] RUN useradd app\n#5 ERROR: executor failed running [/bin/sh -c useradd app]: network bridge not found\n"
+    assert failure(log)[-1].endswith("network bridge not found")
+    assert failure(log.replace("network bridge not found", "exit code: 1")) == ["[2/4] RUN useradd app"]
+
+
 def test_a_log_without_a_step_names_none():
     assert failing_step("something else\n") == ""
 
