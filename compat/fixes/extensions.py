@@ -140,7 +140,9 @@ def unisolated(subject: Subject) -> Fix | None:
     unbuilt = next(iter(subject.said("unbuilt")), "")
     name, _, version = unbuilt.partition("==") if unbuilt else (next(iter(asked), ""), "", "")
     if not name:
-        return None
+        return Fix(
+            "Repeat the command with --no-build-isolation, by pdm --no-isolation: it then sees what is installed."
+        )
     package = Package(name=name, version=version if unbuilt else asked[name])
     text = "Build it beside the torch that is installed: pip's own place for builds has none."
     return Fix(text, changes=(Install(packages=(package,), compile=True),))

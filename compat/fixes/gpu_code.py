@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from compat import versions
-from compat.changes import Install, Package, Toolkit, Variable
+from compat.changes import Install, Package, Python, Toolkit, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended
@@ -75,7 +75,9 @@ def _for_newer(subject: Subject) -> Fix | None:
     last = usual(name, matrix)[-1:]
     newer = [one for one in last if not kernels or kernels_for(one.target, kernels, matrix.families) == "none"]
     host = Host({**subject.host.readings, "gpus": Fact(tuple(newer), "machine")})
-    return gpu_build(replace(subject, case=replace(subject.case, host=host, derived={}))) if newer else None
+    fix = gpu_build(replace(subject, case=replace(subject.case, host=host, derived={}))) if newer else None
+    far = fix is not None and any(isinstance(one, Python) for one in fix.changes)  # too much for a GPU that is guessed
+    return None if far else fix
 
 
 def _newer_image(subject: Subject) -> Fix | None:

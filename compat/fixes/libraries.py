@@ -15,6 +15,7 @@ from compat.fixes.subject import series
 from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
 from compat.fixes.toolkits import outdated
 from compat.lazy import pattern
+from compat.reading.commands import requirements
 from compat.reading.message_facts import cudnn_version
 from compat.rules.lookups import cuda_of_driver, is_version
 from compat.rules.stack import canonical
@@ -120,8 +121,7 @@ def _windows(subject: Subject) -> Fix | None:
     if taken := taker(subject):
         return for_system(subject) or wanted(*taken, subject)
     for name in subject.missing:
-        if found := _CUDA_DLL.match(name):
-            of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {_of_dll(found[2])}"
+        if of := _of_dll(name, subject):
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
         return rebuild(bound, subject) if bound else None
@@ -134,10 +134,16 @@ def _runtime_for(package: str) -> Fix:
     return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
 
 
-def _of_dll(number: str) -> str:
-    """The CUDA of a DLL's number: 90 is 9.0 and 101 is 10.1, later ones name the major: 110, 12."""
+def _of_dll(name: str, subject: Subject) -> str:
+    """The CUDA or cuDNN of a DLL: 90 is 9.0 and 101 is 10.1, later ones name the major, 110 or 12, as packages do."""
+    if (found := _CUDA_DLL.match(name)) is None:
+        majors = {row.package.rpartition("-cu")[2] for row in _rows(name, subject)}
+        return f"CUDA {min(majors)}" if len(majors) == 1 and min(majors).isdigit() else ""
+    number = found[2]
+    if found[1] == "cudnn":
+        return f"cuDNN {number}"
     exact = number if number[0] in "6789" else number[2:] and number.startswith("10") and number
-    return f"{exact[:-1]}.{exact[-1]}" if exact else number[:2]
+    return f"CUDA {exact[:-1]}.{exact[-1]}" if exact else f"CUDA {number[:2]}"
 
 
 def _own(name: str, subject: Subject) -> Fix | None:
@@ -262,7 +268,7 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
             f"Install cuDNN {major}{of} and put its folder on the loader's path.".replace("  ", " "), changes=path
         )
     if found["stem"] in _OF_TOOLKIT and number:
-        compiled = subject.compiled() or "the package that asks for it"
+        compiled = subject.compiled() or _for_torch(subject) or "the package that asks for it"
         here = _cuda(subject)
         text = f"{name} is of CUDA {number}: reinstall {compiled}, built for CUDA {here}." if here else ""
         return Fix(text or f"Reinstall {compiled} for the CUDA in use, or install CUDA {number}.")
@@ -271,6 +277,14 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
     if not found["stem"].startswith(("cu", "nv", "nccl")):
         return Fix(f"Install the system package that brings {name}.")
     return None
+
+
+def _for_torch(subject: Subject) -> str:
+    """The packages that are there or asked for and hold CUDA code for torch, where no message tells which one asks."""
+    there = (*subject.packages, *requirements(subject.case.commands))
+    rows = (row for one in there if (row := subject.matrix.package(one)) and row.follows == "torch")
+    names = dict.fromkeys(row.name for row in rows if any(build.runtime for build in subject.matrix.builds(row.name)))
+    return " or ".join(names) if len(names) < 4 else ""
 
 
 def _cudnn_for(toolkit: str, subject: Subject) -> str:

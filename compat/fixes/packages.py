@@ -75,16 +75,22 @@ def _untold(name: str, subject: Subject) -> Fix | None:
 
 
 def _hidden(subject: Subject) -> str:
-    """The build of onnxruntime for another device that was installed: all of them write one module."""
+    """The build of onnxruntime for another device that was installed, or is asked for: all of them write one module."""
     there = (*subject.packages, *requirements(subject.case.commands))
-    return next((one for one in there if subject.program == "onnxruntime" and one in _SAME_MODULE), "")
+    if subject.program != "onnxruntime":
+        return ""
+    cuda = not subject.packages and not subject.by_amd and {gpu.vendor for gpu in subject.gpus} <= {"nvidia"}
+    wanted = (
+        ["onnxruntime-gpu"] if cuda and "ort-no-cuda" in subject.case.signals and not boards.is_one(subject) else []
+    )
+    return next((one for one in (*there, *wanted) if one in _SAME_MODULE), "")
 
 
 def _of_another(subject: Subject) -> Fix | None:
     """The package that fails beside a framework: hidden, without a build for Windows, or itself built without CUDA."""
     if hidden := _hidden(subject):
         changes = (Uninstall(("onnxruntime", hidden)), Install(packages=(Package(name=hidden),)))
-        return Fix(f"Keep {hidden} only: onnxruntime writes over it.", changes=changes)
+        return Fix(f"Keep {hidden} alone: onnxruntime is for the processor, and writes over it.", changes=changes)
     package = subject.matrix.package(subject.compiled() or "torch")
     rows = subject.matrix.builds(package.name) if package else ()
     if not package or not rows or package.name in FRAMEWORKS:

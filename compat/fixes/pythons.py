@@ -40,6 +40,7 @@ def python(subject: Subject) -> Fix | None:
     if subject.host.arch == "i686":
         return _BITS
     board = boards.framework(name, subject) if name and boards.is_one(subject) else None
+    board = board or _untagged(name, subject)
     indexed = _other_index(name, have, rows, subject) or _default_index(subject)
     if fix := board or indexed or _another_system(name, subject) or _on_linux(name, have, subject):
         return fix
@@ -53,6 +54,28 @@ def python(subject: Subject) -> Fix | None:
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return _by_message(subject)
+
+
+def _untagged(name: str, subject: Subject) -> Fix | None:
+    """A build of CUDA that pip lists beside the plain one on Linux and Windows of x86_64, and not here."""
+    wish = requirement(subject.case.signals.value("requirement"))
+    tag = wish.spec.rpartition("+")[2] if wish and "+" in wish.spec else ""
+    listed = ",".join(subject.said("listed")[:1]).replace(" ", "").split(",")
+    if not wish or not tag or "+" in ",".join(listed) or subject.host.platform:
+        return None
+    until = (
+        subject.matrix.turn("torch-page").version
+        if any("torch_stable.html" in one for one in subject.said("links"))
+        else ""
+    )
+    for version in (plain(wish.spec.removeprefix("==")), listed[-1]):
+        rows = subject.matrix.builds_of(name, version) if version in listed else ()
+        pythons = {one for row in rows if not row.index for one in row.python}
+        paged = _asked_index(subject) == tag or (until and not versions.at_least(version, until))
+        if paged and pythons and pythons <= {one for row in rows if row.local == tag for one in row.python}:
+            text = f"pip lists {name} {version} without {tag}: this is no Linux or Windows of x86_64. Take it so."
+            return Fix(text, changes=(Install(packages=(Package(name=name, version=version),)),))
+    return None
 
 
 def _on_linux(name: str, have: str, subject: Subject) -> Fix | None:

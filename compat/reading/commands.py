@@ -21,7 +21,7 @@ _PROMPT: Final = pattern(
 )
 _CALLED: Final = pattern(
     r"\s{0,8}(?:(?:[-*+]|\d{1,2}[.)])\s{1,3}(?=`|pip3? install [\w. \[\]=<>~!+:/-]{1,400}$)|"
-    r"[\w./~-]{1,60}\s{1,2}\$ )?`{0,3}(?:sudo )?"
+    r"[\w./~-]{1,60}\s{1,2}\$ )?`{0,3}[!%]?(?:sudo )?"
     r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:(?:(?:Command: )?\"[^\"\n]{1,200}\"|[\w.:/\\-]{0,120}python[\w.]*) -m )?pip3? install .{1,2000}"
     r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"

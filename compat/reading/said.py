@@ -4,6 +4,7 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
 
     (from versions: 2.2.0, 2.2.1)                                          listed    releases that pip has here
     Looking in indexes: https://download.pytorch.org/whl/cu131             index     the index that was asked
+    Looking in links: https://download.pytorch.org/whl/torch_stable.html   links     the pages that were asked
     File "/home/me/.local/lib/python3.10/site-packages/numpy/__init__.py"  own       in the user's own packages
     error: Failed to build `flash-attn==2.7.4`                             unbuilt   what could not be built
     torch.cuda.is_available()                                              called    a framework in code and tracebacks
@@ -24,6 +25,7 @@ _LONGEST: Final = 50_000  # characters of a text that are looked at
 _SAID: Final = (
     ("listed", pattern(r"\(from versions: (\d[^)\n]{1,4000})\)")),
     ("index", pattern(r"(?:^|\n)(Looking in indexes: [^\n]{1,400})")),
+    ("links", pattern(r"(?:^|\n)Looking in links: ([^\n]{1,400})")),
     ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
     ("unbuilt", pattern(r"Failed to build [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
     ("called", pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")),

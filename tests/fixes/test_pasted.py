@@ -9,6 +9,10 @@ from compat.matrix import matrix
 
 MATRIX = matrix()
 TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version {}). Please update your GPU driver."
+UNTAGGED = (
+    "Looking in indexes: https://mirror.example/simple, https://download.pytorch.org/whl/cu117\nERROR: Could not find a "
+    "version that satisfies the requirement torch==1.13.1+cu117 (from versions: 2.0.0, 2.0.1)"
+)
 HOOK = "nvidia-container-cli: initialization error: "
 SYMBOL = "torchvision/image.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSsb"
 
@@ -17,6 +21,15 @@ PASTED = {
     "the list item of a form states a release": (
         "- jax = 0.4.30\n- CUDA Version = 12.4\nNo GPU/TPU found, falling back to CPU.",
         ("cpu-only-build", "==0.4.30", "0.9"),
+    ),
+    "a list that names a Mac": (
+        f"- macOS 13.4.1\n- python 3.11\n{UNTAGGED}",
+        ("platform-unsupported", "pip install torch==2.0.1", "cu117"),
+    ),
+    "a Mac that nobody names": (UNTAGGED, ("python-unsupported", "pip install torch==2.0.1", "venv")),
+    "Linux, whose pip lists tags": (
+        UNTAGGED.replace("2.0.1)", "2.0.1, 2.0.1+cu117)"),
+        ("python-unsupported", "venv --python 3.10", "without"),
     ),
     "conda was typed, conda is answered": (
         (

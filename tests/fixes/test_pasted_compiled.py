@@ -183,6 +183,62 @@ PASTED = {
         ),
         ("framework-pair-mismatch", "torch.version.cuda", "pip install"),
     ),
+    "a build that pdm isolates": (
+        (
+            "pdm.exceptions.BuildError: Build backend raised error: Module 'torch' is missing, please make sure it is "
+            "specified in the 'build-system.requires' section. If it is not possible, add it to the project and use "
+            "'--no-isolation' option."
+        ),
+        ("build-tools-missing", "by pdm --no-isolation", "ninja"),
+    ),
+    "a build that uv isolates": (
+        (
+            "  x Failed to build `gsplat==1.4.0`\nhint: This error likely indicates that `gsplat@1.4.0` depends on `torch`, "
+            "but doesn't declare it as a build dependency."
+        ),
+        ("build-tools-missing", "--no-build-isolation gsplat==1.4.0", "pdm"),
+    ),
+    "TensorFlow's DLL gives up": (
+        (
+            "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: A dynamic link library (DLL) "
+            "initialization routine failed."
+        ),
+        ("cpu-instructions-missing", "winget install Microsoft.VCRedist", "virtual machine"),
+    ),
+    "a DLL of the toolkit, and nothing else": (
+        "Could not load dynamic library 'cusparse64_11.dll'; dlerror: cusparse64_11.dll not found",
+        ("library-missing", "Install CUDA 11, which brings cusparse64_11.dll", "pip install"),
+    ),
+    "a DLL of the toolkit that the release in the form takes from the system": (
+        (
+            "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Windows 10\n- TensorFlow version: tensorflow-gpu=2.4.0\n"
+            "- CUDA/cuDNN version: CUDA 11.1\nCould not load dynamic library 'cusparse64_11.dll'; dlerror: cusparse64_11.dll not found"
+        ),
+        ("library-missing", "Install CUDA 11.0 and cuDNN 8", "pip install"),
+    ),
+    "mmcv without its ops": (
+        "ModuleNotFoundError: No module named 'mmcv._ext'",
+        ("framework-pair-mismatch", "mmcv-full", "pip install"),
+    ),
+    "one of the packages that a notebook installs": (
+        (
+            "!pip install torch-scatter -f https://data.pyg.org/whl/torch-1.9.0+cu111.html\n!pip install torch-sparse\n"
+            '!python -c "import torch; print(torch.__version__)"\n1.9.0+cu111\n'
+            "OSError: libcudart.so.10.2: cannot open shared object file: No such file or directory"
+        ),
+        ("library-missing", "reinstall torch-scatter or torch-sparse, built for CUDA 11.1", "cuda-runtime"),
+    ),
+    "a GPU that nobody names, and a build too old for its Python": (
+        (
+            "Python 3.7.4 (default, Dec 13 2019, 16:56:17)\npip install torch==1.3.1+cu92\n"
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+        ),
+        ("arch-too-new-for-build", "TORCH_CUDA_ARCH_LIST", "install torch"),
+    ),
+    "onnxruntime for the processor alone": (
+        "providers: ['AzureExecutionProvider', 'CPUExecutionProvider']",
+        ("cpu-only-build", "pip install onnxruntime-gpu", "torch"),
+    ),
     "a library of torch itself": (
         "ImportError: libc10.so: cannot open shared object file: No such file or directory",
         ("library-missing", "Import torch before", "system package"),

@@ -68,6 +68,7 @@ TRAPS = {
     "both in one field": ("- **CUDA/cuDNN version**:8.0/6.0\n", "cudnn", "6.0"),
     "driver of WSL": ("| NVIDIA-SMI 525.65   Driver Version: 527.41   CUDA Version: 12.0 |\n", "driver", "527.41"),
     "CUDA of the driver": ("- CUDA version (from nvidia-smi): 11.4\n- nvcc: 10.1\n", "cuda_toolkit", "10.1"),
+    "a driver, and the CUDA that it supports": ("- CUDA/cuDNN version: NVidia driver v450.66 CUDA 11.0\n", "driver_cuda", "11.0"),
     "a cuDNN behind the driver's CUDA": ("- CUDA (from nvidia-smi): 12.6, cuDNN 9.5.1 by pip\n- Python: 3.11.4\n", "driver_cuda", "12.6"),
     "final.0": ("conda version : 24.9.2\npython version : 3.12.7.final.0\n", "python", "3.12.7"),
     "old platform string": ("- Platform: Linux-5.13.0-35-generic-x86_64-with-Ubuntu-20.04-focal\n- Using GPU in script?: no\n", "os", "ubuntu20.04"),

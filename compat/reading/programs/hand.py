@@ -49,6 +49,8 @@ _PROCESSOR = re.compile(r"ryzen|epyc|threadripper|xeon|\bcore\b|\bi[3579]-|proce
 _EXAMPLE = re.compile(r"^[^\w\[(<]*e\.?g\b.*", re.IGNORECASE)
 _PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", re.IGNORECASE)
 _DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
+# A driver, and the CUDA that it supports: ``NVidia driver v450.66 CUDA 11.0``.
+_DRIVEN = re.compile(r"\W*(?:nvidia )?driver (?:version )?v?\d{3}\.\d+(?:\.\d+)? cuda\b", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*\((\d{3}\.\d{2,3}(?:\.\d{2})?)\)\s*$")
 _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 # A field of nvidia-smi's head that stands alone, in its own spelling: what the driver supports, no toolkit.
@@ -107,7 +109,7 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
         yield from _smi(value)
         return
     told = f"{pair.head} {value}".lower()
-    if ("nvidia-smi" in told or "driver" in pair.head.lower()) and "nvcc" not in told:
+    if ("nvidia-smi" in told or "driver" in pair.head.lower() or _DRIVEN.match(value)) and "nvcc" not in told:
         yield from _smi(value)
         return
     if re.match(r"\W*\d{3}\.\d", value):  # no CUDA has three digits: the answer is the driver's version
@@ -233,7 +235,7 @@ def _framework(name: str) -> values.Reader:
     def read(pair: Pair) -> Iterator[Claim]:
         value = _answer(pair)
         found = _TF.match(value) if name == "tensorflow" else None
-        text = found.group(1) if found else re.sub(r"^[A-Za-z_\- ]{0,24}(?=[v\d])", "", value)
+        text = found.group(1) if found else re.sub(r"^[A-Za-z_\- ]{0,24}={0,2}(?=[v\d])", "", value)
         version = values.package_version(text)
         if re.match(r"\d+\.\d", version):
             yield Claim("packages", version, key=name, weight=Weight.HAND)
@@ -327,14 +329,15 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 
 
 _ITEM = re.compile(r"\s{0,4}[-*•]\s+([^\s:][^:]{1,60}?)\s*")  # one with a colon is a label with its value
+_PYTHON = re.compile(r"python ([23]\.\d{1,2}(?:\.\d{1,2})?)", re.IGNORECASE)
 _BUILD = re.compile(r"(?:(?:py)?torch )?(\d\.\d{1,2}\.\d\+(?:cu\d{2,3}|cpu|rocm\d[\d.]*))", re.IGNORECASE)
 
 
 def _listed(view: View) -> Iterator[Claim]:
-    """A list that holds nothing but a card, a system or a build of torch, where it holds two of these."""
+    """A list that holds nothing but a card, a system, a Python or a build of torch, where it holds two of these."""
     items = [(index, found[1]) for index, text in view.span(0, 400) if (found := _ITEM.fullmatch(text))]
     told = [claim for index, text in items for claim in view.stamp(index, _item(text))]
-    if len({claim.fact for claim in told} & {"gpus", "os", "packages"}) > 1:
+    if len({claim.fact for claim in told} & {"gpus", "os", "packages", "python"}) > 1:
         yield from told
 
 
@@ -342,6 +345,8 @@ def _item(text: str) -> Iterator[Claim]:
     """What one item says, if that is all it says."""
     if found := _BUILD.fullmatch(text):
         yield Claim("packages", found[1], key="torch", weight=Weight.HAND)
+    elif found := _PYTHON.fullmatch(text):
+        yield Claim("python", found[1], weight=Weight.HAND)
     elif len(text.split()) <= 3 and spelling(text):
         yield from hint(values.system_claims(text), Weight.HAND)
     else:
