@@ -135,10 +135,11 @@ def vendor_source(plan: Plan, base: BaseImage) -> str:
 def compiles_at_run_time(plan: Plan) -> bool:
     """Whether a build needs a C compiler to start at all, rather than only where the person's program asks for one.
 
-    vLLM and SGLang run Triton kernels from the first request on, and Triton compiles its launcher with the system's
-    compiler: https://github.com/vllm-project/vllm/issues/2997, https://github.com/sgl-project/sglang/issues/1067.
+    They run Triton kernels from the first request or training step on, and Triton compiles its launcher with the
+    system's compiler: vllm-project/vllm issue 2997, sgl-project/sglang issue 1067, unslothai/unsloth issue 1772, and
+    SageAttention in lllyasviel/FramePack issue 513, all on GitHub.
     """
-    return any(build.name in {"vllm", "sglang"} for build in plan.builds)
+    return any(build.name in {"sageattention", "sglang", "unsloth", "vllm"} for build in plan.builds)
 
 
 def lacks_compiler(plan: Plan, settings: Settings) -> bool:

@@ -335,9 +335,15 @@ def test_another_plan_finds_the_installer_in_the_build_cache(plan):
 
 @pytest.mark.parametrize(
     ("name", "asked", "has"),
-    [("vllm", False, True), ("sglang", False, True), ("torch", False, False), ("torch", True, True)],
+    [
+        ("vllm", False, True),
+        ("sglang", False, True),
+        ("unsloth", False, True),
+        ("torch", False, False),
+        ("torch", True, True),
+    ],
 )
-def test_a_server_that_cannot_start_without_a_compiler_gets_one(plan, parsed, name, asked, has):
+def test_what_cannot_start_without_a_compiler_gets_one(plan, parsed, name, asked, has):
     """It is told why, and a framework that runs without stays without."""
     base = replace(plan.base_image, os="ubuntu22.04", python_from="distribution")
     build = replace(plan.builds[0], name=name)
