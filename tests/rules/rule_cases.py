@@ -80,6 +80,7 @@ FAULTY = [
     ("fabric-manager-version-mismatch", {"fabric_manager": "535.129.03 running", "driver": "535.161.08"}),
     ("nvlink-down", {"xids": ["74"]}),
     ("pcie-link-degraded", {"gpus": [card(pcie="gen4 x4", pcie_max="gen4 x16")]}),
+    ("pcie-link-degraded", {"gpus": [card("NVIDIA A16", "sm_86", pcie="gen4 x1", pcie_max="gen4 x16")]}),
     ("engine-file-foreign", {"error": "[TRT] [E] 6: The engine plan file is generated on an incompatible device"}),
     ("engine-file-foreign", {"error": "Serialization Error in verifyHeader: 0 (Version tag does not match)"}),
     ("engine-file-foreign", {"error": "[E] Platform specific tag mismatch detected. TensorRT plan files are"}),

@@ -34,6 +34,8 @@ SOUND = [
     ("fabric-manager-down", {"nvswitch": 4, "fabric_manager": "535.161.08 running", "driver": "535.161.08"}),
     ("fabric-manager-version-mismatch", {"fabric_manager": "535.161.08 running", "driver": "535.161.08"}),
     ("pcie-link-degraded", {"gpus": [card(pcie="gen1 x16", pcie_max="gen4 x16")]}),
+    # a chip that tells more lanes than its board wires
+    ("pcie-link-degraded", {"gpus": [card("NVIDIA A16", "sm_86", pcie="gen1 x4", pcie_max="gen4 x16")]}),
     ("gpu-unlike-its-kind", {"gpus": [card("Tesla T4", "sm_75", memory_mib=15109)]}),
     ("gpu-unlike-its-kind", {"gpus": [card("NVIDIA B200", "sm_100", memory_mib=183359)]}),
     ("gpu-unlike-its-kind", {"gpus": [card("NVIDIA GeForce RTX 3060", "sm_86", memory_mib=8192)]}),
@@ -56,6 +58,7 @@ SOUND = [
         {"gpus": [card(numa=-1), card(numa=-1)]},
     ),  # the kernel of a machine of one node names none
     ("gpu-power-capped", {"gpus": [card(power_limit_w=450, power_default_w=450)]}),
+    ("gpu-power-capped", {"gpus": [card("NVIDIA A16", "sm_86", power_limit_w=62, power_default_w=62)]}),
     ("gpu-power-capped", {"gpus": [card(power_limit_w=600, power_default_w=450)]}),
     ("gpu-power-capped", {"gpus": [card("NVIDIA H100 80GB HBM3", "sm_90", power_limit_w=700)]}),
     ("gpu-power-capped", {"gpus": [card("NVIDIA H100", "sm_90", power_limit_w=310)]}),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.changes import Command, Example, System, Variable
 from compat.findings import Fix
-from compat.rules.lookups import data_center, is_version
+from compat.rules.lookups import data_center, is_version, products_of
 from compat.rules.rule import AmdRule, Fits, Found, NvidiaRule, Outcome, Rule, told
 
 if TYPE_CHECKING:
@@ -151,13 +151,23 @@ class PcieLinkDegraded(Rule):
     area = "interconnect"
     changes = (Example("sudo lspci -vv -s <address> | grep -E 'LnkCap|LnkSta'"),)
 
-    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
-        """The current width is below the highest that card and slot have in common."""
+    def check(self, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+        """The current width is below the highest that card and slot have in common, and below the product's own.
+
+        A chip can tell more lanes than its board wires: sixteen of an A16's, whose four GPUs have four each.
+        """
         for gpu in gpus:
-            now, best = re.search(r"x(\d{1,2})", gpu.pcie), re.search(r"x(\d{1,2})", gpu.pcie_max)
-            if now and best and 0 < int(now[1]) < int(best[1]):
-                return Found(detail=f"{gpu.name or 'A GPU'} runs at x{now[1]} of x{best[1]}.")
+            now, best = _lanes(gpu.pcie), _lanes(gpu.pcie_max)
+            own = max((_lanes(row.pcie) for row in products_of(gpu, matrix)), default=0) or best
+            if 0 < now < min(best, own):
+                return Found(detail=f"{gpu.name or 'A GPU'} runs at x{now} of x{min(best, own)}.")
         return None
+
+
+def _lanes(link: str) -> int:
+    """How many lanes a link has: ``gen4 x16``; 0 if that is not told."""
+    found = re.search(r"x(\d{1,2})", link)
+    return int(found[1]) if found else 0
 
 
 class IommuMultiGpuHang(AmdRule):
