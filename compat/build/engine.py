@@ -108,9 +108,14 @@ def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:
     NVIDIA: the engine's ``--gpus`` request, or CDI names where the engine knows only those, as Podman does. AMD: the
     kernel's nodes and the numeric groups that own them (ROCm documentation, "Running ROCm Docker containers"). Intel:
     ``/dev/dri``.
+
+    Raises:
+        CannotCheckError: for a plan on TPUs, which wants a container with all rights and the machine's network.
     """
     if gpus == "none" or runtime == "cpu":
         return {}
+    if runtime == "tpu":
+        raise CannotCheckError("no TPU is given to a container that is confined, so that nothing was checked on one")
     if runtime.startswith(("rocm", "xpu")):
         found = _nodes(("/dev/kfd", "/dev/dri") if runtime.startswith("rocm") else ("/dev/dri",))
         # Rootless Podman maps a group's number to another one of the host; crun keeps the caller's (podman-run(1)).

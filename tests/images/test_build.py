@@ -338,6 +338,11 @@ def test_devices_are_asked_for_as_the_engine_knows_them(info, runtime, gpus, exp
         assert expected.items() <= dict(given["device_requests"][0]).items()
 
 
+def test_a_container_without_its_tpu_proves_nothing():
+    with pytest.raises(CannotCheckError, match="no TPU is given"):
+        devices(Client(), "tpu", "all")
+
+
 @pytest.mark.parametrize(
     ("tag", "context", "words"),
     [
