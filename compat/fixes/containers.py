@@ -10,6 +10,7 @@ from compat.changes import Command, Container, Service, System
 from compat.commands import options_of
 from compat.facts import Host
 from compat.findings import Fix
+from compat.fixes import boards
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
 from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, of_system
@@ -107,6 +108,9 @@ def _with_nodes(subject: Subject) -> Fix | None:
 
 def _no_driver(subject: Subject) -> Fix:
     """The toolkit works and finds no driver library where the engine runs."""
+    if boards.is_one(subject) or subject.said("board"):
+        text = "Name JetPack's folder of drivers, /usr/lib/aarch64-linux-gnu/tegra, in /etc/ld.so.conf.d on the board."
+        return Fix(text, changes=(Command("sudo ldconfig", "linux"),))
     windows = subject.host.platform in {"windows", "wsl2"} or subject.host.engine_flavour == "desktop"
     if windows:
         steps = (Command("wsl --update"), Command("wsl --shutdown"))
@@ -140,7 +144,7 @@ def _in_cluster(subject: Subject) -> Fix:
 
 def _toolkit(subject: Subject) -> Fix | None:
     """The engine has no hook for NVIDIA's GPUs: install the toolkit, then configure the engine."""
-    if subject.host.engine_flavour == "snap" or {"/snap/", "docker.dockerd"} & {*subject.said("service")}:
+    if subject.host.engine_flavour == "snap" or {"/snap/", "snap ", "docker.dockerd"} & {*subject.said("service")}:
         text = "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own."
         return Fix(text, changes=(Command("sudo snap remove docker"),))
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"

@@ -69,7 +69,7 @@ def _on_a_mac(name: str, subject: Subject) -> Fix | None:
 
 def _untold(name: str, subject: Subject) -> Fix | None:
     """What there is to choose from where nobody says what machine it is."""
-    text = "Tell which machine it is: an NVIDIA GPU needs torch's build for CUDA; a Mac has none, but mps."
+    text = "Tell which machine it is: NVIDIA needs torch for CUDA, AMD for ROCm, a Jetson its JetPack's; a Mac has mps."
     asks = name == "torch" and is_unnamed(subject.host) and "xpu-not-compiled" not in subject.case.signals
     return Fix(text) if asks else None
 
@@ -188,6 +188,9 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
     machine = plans.target(subject)
     have = subject.release(name)
     wish = f"{name}=={have}" if is_version(have) else name
+    if machine.platform == "windows" and {gpu.vendor for gpu in subject.gpus} == {"amd"} and name == "torch":
+        text = "Install AMD's own torch for Windows, where its guide lists this GPU, rocm.docs.amd.com/projects/"
+        return Fix(f"{text}radeon-ryzen, or use WSL2.")
     if machine.platform == "windows":
         linux = Host({**machine.readings, "platform": Fact("linux", "machine")})
         if plans.planned([wish], linux, subject.matrix):
@@ -211,6 +214,8 @@ def amd_build(subject: Subject) -> Fix | None:
         return _without_wheel(targets[0], "ollama", subject)
     found = plans.moved(name, subject, keep=False)
     changes = plans.changes_of(found, subject) if found and found.runtime.startswith("rocm") else ()
+    if found and changes and not subject.framework_name():
+        return Fix(f"Use a build of ROCm with code for {targets[0]}, on a kernel and firmware that know the GPU.")
     if found and changes:
         return Fix(f"Install {plans.told(found, name)}.", changes=changes)
     return _without_wheel(targets[0], name, subject)
@@ -219,7 +224,10 @@ def amd_build(subject: Subject) -> Fix | None:
 def _unknown_card(subject: Subject) -> Fix:
     """A card that nothing names: its target decides what there is to do."""
     ask = "hipinfo" if subject.host.platform == "windows" else "rocminfo | grep gfx"
-    return Fix("Use a build that lists the target of the GPU, which this prints.", changes=(Command(ask),))
+    text = "Use a build that lists the target of the GPU, which this prints."
+    if "gpu-memory-fault" in subject.case.signals:
+        text = f"{text[:-1]}; where an update broke it, the kernel and linux-firmware from before."
+    return Fix(text, changes=(Command(ask),))
 
 
 def _without_wheel(target: str, name: str, subject: Subject) -> Fix:

@@ -41,7 +41,7 @@ _NVIDIA: Final = (
 _VENDORS: Final = (
     (re.compile(r"radeon|\brx ?\d{3,4}|instinct|firepro|\bamd\b|vega|navi|gfx|\bati\b", re.IGNORECASE), "amd"),
     (re.compile(r"\bmi\d{2,3}[ax]?\b|\bw[5-9]\d00x?\b|\b[4-9]\d{2}0 ?(?:xtx?|gre)\b", re.IGNORECASE), "amd"),
-    (re.compile(r"\bintel\b|\barc\b|iris|uhd graphics|data center gpu (?:max|flex)", re.IGNORECASE), "intel"),
+    (re.compile(r"\bintel\b|\barc\b|iris|uhd (?:graphics|\d{3})|data center gpu (?:max|flex)", re.IGNORECASE), "intel"),
     (re.compile(r"\b[Aa]pple\b|(?<!Tesla )(?<!GRID )\bM[1-9]\b"), "apple"),
     (re.compile(r"ascend|\b910[AB]|\b310[BP]", re.IGNORECASE), "huawei"),
     (re.compile(r"\btpu\b", re.IGNORECASE), "google"),

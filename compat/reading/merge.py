@@ -17,7 +17,7 @@ from compat.names import normalise
 from compat.reading.claims import Claim, Weight
 from compat.reading.gpus import merge_gpus
 
-_LOCAL_RUNTIME = re.compile(r"\+(?:(cpu|xpu)|cu(\d{2,3})|rocm(\d+\.\d+))\b")
+_LOCAL_RUNTIME = re.compile(r"\+(?:(cpu|xpu|cxx11\.abi)|cu(\d{2,3})|rocm(\d+\.\d+))\b")
 _CONDA_NAMES: Final = {"pytorch": "torch", "pytorch-gpu": "torch", "jax-cuda": "jax"}
 _NOT_PYTHON = re.compile(
     r"^(?:_|lib|cuda|cudnn|nccl|mkl$|blas$|openssl|python$|pytorch-cuda$|pytorch-mutex$|magma-|gcc|gxx|ld_impl|ca-cert|mkl-|"
@@ -173,6 +173,7 @@ def _add_local_runtime(readings: dict[str, Reading]) -> None:
     if found is None or not isinstance(packages, Fact) or known.get("torch", Build()).runtime:
         return
     cpu, cuda, rocm = found.groups()
+    cpu = cpu and cpu.replace("cxx11.abi", "xpu")  # Intel's own build of torch for its extension
     runtime = cpu or (f"cuda{cuda[:-1]}.{cuda[-1]}" if cuda else f"rocm{rocm}")
     known["torch"] = replace(known.get("torch", Build()), runtime=runtime)
     readings["builds"] = Fact(known, builds.source if isinstance(builds, Fact) else packages.source)

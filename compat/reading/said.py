@@ -40,9 +40,12 @@ _SAID: Final = (
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
     # docker compose logs: the service's name before each line, two blanks at least before the bar
     ("compose", pattern(r"(?m)^([a-z0-9][\w.-]{1,50}) {2,20}\| [^|\n]*\n\1 {2,20}\| [^|\n]*$")),
+    # dpkg -l
+    ("intel_driver", pattern(r"(?m)^ii {1,4}(intel-opencl-icd|libze-intel-gpu1)[ :]")),
     # images for Jetson boards
-    ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:)")),
+    ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b)")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
+    ("service", pattern(r"\b(snap )(?:install|refresh) docker\b")),
 )
 
 

@@ -23,6 +23,45 @@ CONDA = "/home/me/miniconda3/envs/x/lib/python3.12/site-packages/pip/__main__.py
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 CAPTURED = {
+    "AMD's own torch for Windows is what its guide has": (
+        "C:\\Users\\me>python x.py\nGPU: AMD Radeon RX 9070 XT\ncudaGetDeviceCount() returned cudaErrorNotSupported",
+        ("wrong-vendor-build", "radeon-ryzen", "nvidia.com"),
+    ),
+    "ROCm's name of a card that is of another generation is an override": (
+        (
+            "ROCk module version 6.12.12 is loaded\n*******\nAgent 2\n*******\n  Name:                    gfx1030\n"
+            "  Marketing Name:          AMD Instinct MI210\n  Vendor Name:             AMD\n  Device Type:             GPU\n"
+            "Memory access fault by GPU node-2 (Agent handle: 0x5581c5a0d8d0) on address (nil). Reason: Unknown."
+        ),
+        ("rocm-gfx-override", "unset HSA_OVERRIDE_GFX_VERSION", "pip install"),
+    ),
+    "clinfo finds no platform though dpkg lists the driver: the user may not open the node": (
+        "Number of platforms                               0\nii  intel-opencl-icd   21.42.021270   amd64   Intel graphics",
+        ("intel-render-permission", "usermod -aG render", "NVIDIA"),
+    ),
+    "OpenVINO's plug-in speaks of Intel's driver alone": (
+        "RuntimeError: [CLDNN ERROR]. clGetPlatformIDs error -1001",
+        ("intel-no-compute-runtime", "intel-opencl-icd", "NVIDIA"),
+    ),
+    "a driver that does not compile for this kernel wants another kernel or driver": (
+        "make[1]: *** [Makefile:224: /var/lib/dkms/nvidia/470.239.06/build] Error 2",
+        ("driver-module-not-loaded", "newer driver", "apt"),
+    ),
+    "Docker that was typed to come from snap is replaced": (
+        "$ sudo snap install docker\n$ sudo docker run --gpus all x\nunknown or invalid runtime name: nvidia",
+        ("container-no-gpu", "snap remove docker", "nvidia-ctk"),
+    ),
+    "JetPack's driver lies in a folder that the loader has to know": (
+        (
+            "/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1\ndriver.c:196] could not start driver service: load library failed: libcuda.so.1: cannot open "
+            "shared object file: no such file or directory"
+        ),
+        ("container-no-gpu", "ldconfig", "ubuntu-drivers"),
+    ),
+    "CANN's own Python code lacks packages": (
+        "EH9999  [Init][Env]init env failed![FUNC:ReportInnerError][FILE:log_inner.cpp][LINE:145]\nAborted (core dumped)",
+        ("library-missing", "pip install numpy decorator", "LD_LIBRARY_PATH"),
+    ),
     "the line's own program is meant, not each whose general words fit it": (
         BITSANDBYTES,
         ("cpu-only-build", "pip install --upgrade bitsandbytes", "paddle"),

@@ -229,7 +229,7 @@ def test_the_very_commands_of_this_distribution(doctor, code, system, values, co
     ("derived", "parent"),
     [
         ("linuxmint21.3", "ubuntu22.04"),
-        ("kali2024.1", "debian12"),
+        ("kali2024.1", "debian13"),
         ("ol8.9", "rhel8.9"),
         ("amzn2023", "rhel9"),
         ("centos-stream9", "rhel9.4"),

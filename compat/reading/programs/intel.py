@@ -9,6 +9,7 @@
 
     [level_zero:gpu][level_zero:0] Intel(R) Level-Zero, Intel(R) Data Center GPU Max 1550 1.3 [1.3.29735]
     [opencl:gpu][opencl:3] Intel(R) OpenCL Graphics, Intel(R) Data Center GPU Max 1550 OpenCL 3.0 NEO  [24.22]
+    [level_zero:gpu:0] Intel(R) Level-Zero, Intel(R) Arc(TM) A770 Graphics 1.3 [1.3.29735]
 
 Each card is there once per list and per backend. Onboard is what the bus shows, detected what torch can use; the same
 card stands in both, so the longer list of the two is the machine's.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _ITEM = re.compile(r"^\W*\*\s+(Intel\S* .{2,60})$")
 _DETECTED = re.compile(r"\[(\d{1,3})\] _XpuDeviceProperties\(name='([^']{2,60})'")
 _BACKEND = re.compile(
-    r"\[(level_zero|opencl|ext_oneapi_level_zero)[:\w]*\]\[\1:(\d{1,3})\]\s*[^,]{3,60}, (Intel\S* .{2,60}?)"
+    r"\[(level_zero|opencl|ext_oneapi_level_zero):gpu(?:\]\[\1)?:(\d{1,3})\]\s*[^,]{3,60}, (Intel\S* .{2,60}?)"
     r"(?: OpenCL \d| \d+\.\d+)[^\[]{0,40}\[([\d.]{0,20})"
 )
 
@@ -66,7 +67,7 @@ def above_label(texts: list[str]) -> int:
 
 def _backends(view: View) -> Iterator[Claim]:
     """The devices of one backend: the others list the same cards again."""
-    rows = [(at, found) for at, line in view.lines(":gpu][") if (found := _BACKEND.search(line))]
+    rows = [(at, found) for at, line in view.lines(":gpu") if (found := _BACKEND.search(line))]
     first = next((found.group(1) for _, found in rows), "")
     for index, found in rows:
         gpu = devices.device(found.group(3), vendor="intel")
@@ -79,7 +80,7 @@ PROGRAM: Final = Program(
     name="intel tools",
     labels={"intel gpu models onboard": _onboard, "intel gpu models detected": _detected},
     marks=("intel gpu models onboard", "intel gpu models detected"),
-    marked=lambda page, _: (at for at in page.find(":gpu][") if _BACKEND.search(page.lines[at].text)),
+    marked=lambda page, _: (at for at in page.find(":gpu") if _BACKEND.search(page.lines[at].text)),
     beyond=_backends,
     alone=True,
 )

@@ -116,7 +116,7 @@ class WrongVendorBuild(Rule):
             detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
             return Found(detail=detail, facts=("gpus",) if cards else ("rocm",), confidence="likely", fix=_BNB)
         ours = not cards or "nvidia" in {gpu.vendor for gpu in cards} or case.host.driver
-        if ours or "found-no-driver" not in case.signals:
+        if ours or not case.signals.get("found-no-driver", "count-not-supported"):
             return None
         shown = cards[0].name or cards[0].vendor
         detail = f"The build asks for an NVIDIA driver, so it is a CUDA build; the GPU is {shown}."

@@ -21,7 +21,8 @@ class IntelNoComputeRuntime(Rule):
     """An Intel GPU lacks its compute runtime.
 
     Why: PyTorch's XPU device talks to the GPU through Level Zero.
-    Fix: Install Intel's compute runtime with its Level Zero. It is in the distribution or in Intel's repository.
+    Fix: Install Intel's compute runtime with Level Zero: libze-intel-gpu1, libze1 and intel-opencl-icd on Ubuntu,
+        intel-compute-runtime on Fedora and Arch. Older systems have it in Intel's repository.
     Sources: https://dgpu-docs.intel.com/
     """
 
@@ -53,10 +54,14 @@ class IntelRenderPermission(Rule):
     requires = ("device-permission",)
     changes = (Command("sudo usermod -aG render $USER", "host"),)
 
-    def check(self, device_nodes_denied: tuple[str, ...], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
-        """An Intel GPU is there, and its render node may not be opened."""
-        denied = [node for node in device_nodes_denied if "renderD" in node]
-        if not denied or {gpu.vendor for gpu in gpus} != {"intel"}:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
+        """An Intel GPU is there, and its render node may not be opened; or its installed driver serves no platform."""
+        denied = [node for node in host.device_nodes_denied or () if "renderD" in node]
+        makers = {gpu.vendor for gpu in host.gpus or ()}
+        if signals.said.get("intel_driver") and "opencl-none" in signals and makers <= {"intel"}:
+            detail = f"{signals.said['intel_driver'][0]} is installed, and no OpenCL platform is found."
+            return Found(detail=detail, facts=(), confidence="likely", severity="error")
+        if not denied or makers != {"intel"}:
             return None
         detail = f"{denied[0]} may not be opened."
         return Found(detail=detail, facts=("device_nodes_denied",), severity="error" if signals.harmful else "warning")

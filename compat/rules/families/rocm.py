@@ -119,11 +119,11 @@ class RocmGfxOverride(AmdRule):
     area = "rocm"
     changes = (Variable("HSA_OVERRIDE_GFX_VERSION"),)
 
-    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing, matrix: Matrix) -> Outcome:
         """The runtime is told that the GPU is another target than it is."""
-        value = env.get("HSA_OVERRIDE_GFX_VERSION", "")
+        value = (host.env or {}).get("HSA_OVERRIDE_GFX_VERSION", "")
         if not value:
-            return None
+            return None if host.env else self._disguised(gpus, matrix)
         as_if = overridden(value)
         real = next((gpu.target for gpu in amd_cards(gpus) if gpu.target), "")
         facts = ("env.HSA_OVERRIDE_GFX_VERSION",)
@@ -134,6 +134,16 @@ class RocmGfxOverride(AmdRule):
             return Found(detail=detail, facts=(*facts, "gpus"), severity="error" if signals.harmful else "warning")
         shown = f"as {as_if}" if real != as_if else "as what it is: the override changes nothing"
         return Found(detail=f"{real or 'The GPU'} is presented {shown}.", facts=facts, severity="info")
+
+    @staticmethod
+    def _disguised(gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+        """ROCm calls a GPU by a target of another generation than that of every product of its name."""
+        for gpu in amd_cards(gpus):
+            real = {row.target for row in find_gpu(matrix, gpu.name)} if gpu.name and gpu.target else set[str]()
+            if real and all(target[:-2] != gpu.target[:-2] for target in real):
+                detail = f"{gpu.name} is {' or '.join(sorted(real))}, and ROCm calls it {gpu.target}."
+                return Found(detail=detail, facts=("gpus",), confidence="likely")
+        return None
 
 
 class RocmGfxUnsupported(AmdRule):
