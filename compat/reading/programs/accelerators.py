@@ -1,7 +1,7 @@
 """Tools of accelerators that are not GPUs of NVIDIA, AMD or Intel: their tables look like nvidia-smi's.
 
 npu-smi (Huawei), cnmon (Cambricon), ixsmi (Iluvatar), hl-smi (Intel Gaudi), mx-smi (MetaX), xpu_smi (Kunlunxin),
-mthreads-gmi (Moore Threads), hy-smi (Hygon, which names no product)::
+mthreads-gmi (Moore Threads), hy-smi (Hygon, which names no product), tpu-info (Google)::
 
     | npu-smi 24.1.rc3.7               Version: 24.1.rc3.7                                           |
     | 0     Ascend910           | OK            | 178.7       37                0    / 0             |
@@ -10,6 +10,8 @@ mthreads-gmi (Moore Threads), hy-smi (Hygon, which names no product)::
     |  IX-ML: 4.1.0       Driver Version: 4.1.0       CUDA Version: 10.2          |
     | 0    Iluvatar BI-V150         | 00000000:13:00.0     | 1500MHz   1600MHz    |
     | 0%   32C   P0    N/A / N/A    | 116MiB / 32768MiB    | 0%        Default    |
+
+    | /dev/vfio/0 | TPU v6e chip | 1       | 1469584 |
 
 The drivers they tell are none of NVIDIA's, nor is the CUDA that ixsmi names. An NPU of two chips is two devices.
 """
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
 _HYGON: Final = "Hygon DCU"
 _DCU: Final = ("DCU     Temp ", "HCU     Temp ")
 _TABLES: Final = ("| npu-smi ", "| CNMON v", "IX-ML:", "HL-SMI Version", "| MX-SMI ", "| XPU-SMI ", "mthreads-gmi:")
-_HEADS: Final = (*_TABLES, *_DCU, "XPUSMI LOG")
+_HEADS: Final = (*_TABLES, *_DCU, "XPUSMI LOG", "TPU Chips")
+_MAKERS: Final = devices.OTHERS | {"google"}
+_CHIP = re.compile(r"[|\u2502] {0,3}/dev/(?:vfio/|accel)(\d{1,3}) {1,20}[|\u2502] {0,3}(TPU ?\w{2,5}) chip ")
 _ROW = re.compile(r"\|?\s*(\d{1,3})\s+(?:/\s+)?(\S+(?: \S+){0,3}?)(?=\s{2}|\s*\|)")
 _BUS = re.compile(r"\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]\b")
 _MEMORY = re.compile(r"(\d{1,7}) {0,2}(?:Mi[Bb])? {0,4}[/(] {0,4}(\d{4,7})(?!\d)")
@@ -46,9 +50,9 @@ def _rows(view: View) -> Iterator[Claim]:
     for start, stop in view.sections(view.own, _LONGEST):
         nameless = view.page.text_at(start).lstrip().startswith(_DCU)
         for index, line in view.span(start + 1, stop):
-            found = _ROW.match(line.strip())
+            found = _CHIP.match(line.strip()) or _ROW.match(line.strip())
             gpu = devices.device(_HYGON if nameless else found[2]) if found else None
-            if found is None or gpu is None or gpu.vendor not in devices.OTHERS:
+            if found is None or gpu is None or gpu.vendor not in _MAKERS:
                 continue
             near = f"{line}\n{view.page.text_at(index + 1)}"
             bus = address[0] if (address := _BUS.search(near)) else ""
