@@ -50,7 +50,7 @@ def _rows(view: View) -> Iterator[Claim]:
     for start, stop in view.sections(view.own, _LONGEST):
         nameless = view.page.text_at(start).lstrip().startswith(_DCU)
         for index, line in view.span(start + 1, stop):
-            found = _CHIP.match(line.strip()) or _ROW.match(line.strip())
+            found = _CHIP.search(line) or _ROW.match(line.strip())
             gpu = devices.device(_HYGON if nameless else found[2]) if found else None
             if found is None or gpu is None or gpu.vendor not in _MAKERS:
                 continue
