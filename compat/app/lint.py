@@ -298,7 +298,7 @@ def _followed(step: Install, folders: tuple[Path, ...], read: set[Path]) -> Inst
     """The step with the requests of the files that it names, each ``read`` once; they keep the step's line."""
     requests, extra_indexes, find_links = [*step.requests], [*step.extra_indexes], [*step.find_links]
     for file in dict.fromkeys(step.files):
-        inner = _named(file, folders) if len(read) < _FILES else None
+        inner = _named(file, folders, step.places) if len(read) < _FILES else None
         if inner is None or inner in read:
             continue
         read.add(inner)
@@ -343,12 +343,16 @@ def _project(text: str, name: str) -> tuple[Install, ...]:
         return ()
 
 
-def _named(file: str, folders: tuple[Path, ...]) -> Path | None:
-    """A file of the folders: by its path, or by the end of its path, as images move files around."""
+def _named(file: str, folders: tuple[Path, ...], places: tuple[str, ...] = ()) -> Path | None:
+    """A file of the folders: by its path, or by the end of its path, as images move files around.
+
+    ``places``: folders below them that an image was given; one of their files counts where they themselves have none.
+    """
     parts = [part for part in Path(file).parts if part not in {"/", "."}]
-    for folder in folders:
-        for place in range(len(parts)):
-            path = folder.joinpath(*parts[place:]).resolve()
-            if path.is_file() and path.is_relative_to(folder):
-                return path
+    for place in ("", *places):
+        for folder in folders:
+            for start in range(len(parts)):
+                path = folder.joinpath(place.lstrip("/"), *parts[start:]).resolve()
+                if path.is_file() and path.is_relative_to(folder):
+                    return path
     return None

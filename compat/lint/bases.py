@@ -198,8 +198,8 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
     if found := re.fullmatch(r"nvcr\.io/nvidia/(tensorrt|tritonserver|mxnet)", repository):
         said = {"kind": "cuda", "python": "unknown", "flavour": "devel", "cudnn": "yes"}
         return {**said, "installed": {found[1]: ""}}
-    if found := re.match(r"([\d.]+(?:rc\d+)?)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
-        return {"kind": "cuda", "python": "unknown", "installed": {"tensorflow": found[1]}}
+    if found := re.match(r"([\d.]+(?:-?rc\d+)?)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
+        return {"kind": "cuda", "python": "unknown", "installed": {"tensorflow": found[1].replace("-", "")}}
     if found := _TORCH_TAG.search(tag) if repository.rpartition("/")[2] == "pytorch" else None:
         said = found.groupdict()
         return {"kind": "cuda", "python": "unknown", "installed": {"torch": said.pop("torch")}, **said}
@@ -358,6 +358,12 @@ def glibc_of(base: Base, matrix: Matrix) -> str:
     """C library of a base's system, as far as known; empty for musl."""
     row = matrix.system(base.os) if base.os and not base.musl else None
     return row.glibc if row else ""
+
+
+def named_of(base: Base, matrix: Matrix) -> str:
+    """The newest glibc in the name of a wheel that the pip of a base's system reads; empty if all, or not known."""
+    row = matrix.system(base.os) if base.os and not base.python else None
+    return row.named if row else ""
 
 
 def cuda_minor(base: Base) -> str:

@@ -16,7 +16,7 @@ from compat.sources.values import PROJECT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
 
 
@@ -40,8 +40,10 @@ def backend_by_device(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         if scene.base and "--torch-backend=auto" in item.step.options and item.request.name in torch:
             detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
-            code, line = "accidental-cpu-wheel", item.step.line
-            yield finding(code, scene, line, detail, severity="warning", confidence="likely")
+            rows = scene.rows(item.request.name)
+            gpu = scene.gpu in {"cuda", "rocm"} or (bool(rows) and all(row.runtime.startswith("cuda") for row in rows))
+            level: Severity = "error" if gpu else "warning"
+            yield finding("accidental-cpu-wheel", scene, item.step.line, detail, severity=level, confidence="likely")
             return
 
 

@@ -10,6 +10,8 @@ import compat.joints.build as builds
 import compat.joints.packages as joint
 import compat.joints.releases as releases
 from compat.findings import Evidence, Finding, Severity
+from compat.joints.platform import is_at
+from compat.joints.python import is_for
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
 from compat.lint.walk import Taken, parts_of, together
@@ -57,12 +59,20 @@ def _parts(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:
         bare = builds.without_rows(item.request.name, item.version, item.spec)
         return (replace(bare, vendor="nvidia", kind="cuda", number=named[1]) if named else bare,)
     if item.build:
-        return found
+        return found if is_for(item.build, world.python) else _of_python(item, world, scene) or found
     local = item.version.partition("+")[2]
     found = releases.parts(scene.matrix, releases.Release(item.request.name, item.version), world)
     listed = not local or any(part.build.local == local for part in found)
     # of a variant that no row lists the release's requirements are known, and its runtime is not
     return found if listed else tuple(replace(part, kind="", number="", vendor="") for part in found)
+
+
+def _of_python(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:
+    """The same build as another Python gets it, whose wheel may require other things."""
+    build = item.build
+    every = builds.release(scene.matrix, item.request.name, item.version)
+    same = (one for one in every if build and (one.build.runtime, one.build.index) == (build.runtime, build.index))
+    return tuple(one for one in same if is_at(one.build, world.place) and is_for(one.build, world.python))
 
 
 def alternatives(item: Taken, other: Taken) -> bool:

@@ -192,12 +192,14 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
     """
     torches = [item for item in scene.env if item.request.name == "torch" and item.version]
     for item in scene.env:
-        found = _OF_TORCH.search(item.request.exact)
-        if not found or any(one.full == item.request.exact for one in parts_of(item.request, item.build, scene.matrix)):
-            continue  # its rows say it: see tied
+        found = _OF_TORCH.search(item.version)
+        if not found:
+            continue
+        listed = any(one.full == item.version for one in parts_of(item.request, item.build, scene.matrix))
         wanted = found[1] or f"{found[2]}.{found[3]}"
         for torch in torches:
-            apart = alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
+            told = listed and not torch.base  # its rows say it: see tied
+            apart = told or alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
             if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
                 continue
             if isinstance(joint.loads(wanted, torch.version), Clash):

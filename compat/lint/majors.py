@@ -7,6 +7,7 @@ Of the bounds that a build has, an installer knows those alone that its metadata
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     from compat.joints.build import Part
     from compat.lint.scene import Scene
     from compat.matrix.rows import Major
+    from compat.sources.values import Request
 
 # Conda packages that bring none of the shared ones.
 _ALONE: Final = re.compile(r"python|pip|setuptools|wheel|cuda.*|cudnn")
-# The same for one of these: what computes with NumPy brings no protobuf.
+# The same for one of these: what computes with NumPy brings no protobuf, and OpenCV its C++ library alone (conda-forge,
+# opencv-feedstock, recipe/meta.yaml).
 _WITHOUT: Final = {
-    "protobuf": re.compile(rf"{_ALONE.pattern}|numpy|scipy|pandas|pillow|matplotlib|seaborn|scikit-\w+|cython|h5py")
+    "protobuf": re.compile(
+        rf"{_ALONE.pattern}|numpy|scipy|pandas|pillow|matplotlib|seaborn|scikit-\w+|cython|h5py|opencv"
+    )
 }
 
 
@@ -36,7 +41,7 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
     told: set[str] = set()
     taken: dict[tuple[int, int], bool] = {}  # of a row in a step: a file may ask for thousands of frameworks
     for item in scene.env:
-        parts = () if item.base else parts_of(item.request, item.build, scene.matrix)
+        parts = () if item.base else parts_of(_released(item.request), item.build, scene.matrix)
         if "+" in item.request.exact and not any(part.full == item.request.exact for part in parts):
             continue  # a maker's own build is compiled as its maker chose
         for row in _reached(scene, item.python or _newest(parts)) if parts else ():
@@ -59,6 +64,12 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
                 f"the newest one is installed{where}.",
                 severity=level, confidence="likely", fix=f"Add {row.name}{bound}.", rows=(row, parts[0].build),
             )  # fmt: skip
+
+
+def _released(request: Request) -> Request:
+    """The release that a candidate came before (``2.3.0rc0``): what it does not load with they do not either."""
+    version = versions.public(request.exact) if request.exact else None
+    return replace(request, spec=f"=={version.base_version}") if version and version.pre else request
 
 
 def _is_bare(scene: Scene, name: str) -> bool:
@@ -105,7 +116,9 @@ def _is_taken(row: Major, item: Taken, scene: Scene) -> bool:
     if item.step.constraints:  # what such a file bounds is not all known here: a step may have written it
         return False
     beside = (one for one in scene.env if alike(one.step, item.step) and not LOOSE & {*one.step.options})
-    lines = [[_declared(row, part) for part in parts_of(one.request, one.build, scene.matrix)] for one in beside]
+    lines = [
+        [_declared(row, part) for part in parts_of(_released(one.request), one.build, scene.matrix)] for one in beside
+    ]
     naming = [each for each in lines if each and all(each)]
     open_ = all(any(_admits(spec, row) for spec in specs) for each in naming for specs in each)
     bounded = any(one.exact or one.url or not _admits(one.spec, row) for one in asked)

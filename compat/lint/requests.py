@@ -12,6 +12,7 @@ import compat.lint.vendors as vendors
 from compat import versions
 from compat.findings import Confidence, Evidence, Finding, Severity
 from compat.joints.build import is_unseen
+from compat.joints.libc import is_read
 from compat.joints.python import in_order, is_for
 from compat.joints.verdict import is_inferred
 from compat.lint.finding import finding, of_request, seen
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Build, Notice
     from compat.sources.values import Request
 
+_PIPS: Final = ("pip-names", "pip-three")  # the first pip that reads the names of all wheels, and the first of Python 3
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
 
@@ -44,6 +46,8 @@ def unmet(scene: Scene) -> Iterator[Finding]:
         if item.outcome.why == "foreign" and (id(item.step) in told or _may_be_there(item, scene)):
             continue
         told |= {id(item.step)} if item.outcome.why == "foreign" else set()
+        if item.build and item.request.exact and not is_read(item.build, item.named):
+            yield from _not_read(item, item.build, scene)
         if item.outcome.status == "none":
             yield from _none(item, scene)
         elif _only_default(item, scene):
@@ -163,6 +167,17 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
     code, field = ("version-does-not-exist", "fails") if fails else ("glibc-too-old", "glibc")
     sure: Confidence = "likely" if is_inferred(build, field) else "certain"
     return of_request(code, item, scene, detail, fix=fix, rows=(build,), confidence=sure)
+
+
+def _not_read(item: Taken, build: Build, scene: Scene) -> Iterator[Finding]:
+    """version-does-not-exist: a release of which the system's pip reads no wheel, as their names are newer than it."""
+    row, first, last = (scene.matrix.system(scene.base.os if scene.base else ""), *map(scene.matrix.turn, _PIPS))
+    if row is None or origins.has_source(build.package, scene.matrix):
+        return
+    what = f"{item.request.text} has wheels for glibc {build.glibc} and later alone"
+    detail = f"{what}, and the pip of {row.os} is too old to read their names."
+    fix = f"Before it: RUN pip3 install 'pip>={first.version},<{last.version}'"
+    yield of_request("version-does-not-exist", item, scene, detail, fix=fix, rows=(build, row, first))
 
 
 def nowhere(scene: Scene) -> Iterator[Finding]:

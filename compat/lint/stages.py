@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _ENVIRONMENT: Final = re.compile(
     r"venv|site-packages|dist-packages|conda|\.local\b|/envs/|python3\.\d+/?$|^/usr/local(?:/lib)?/?$"
 )
+# What brings another pip than the system's.
+_PIP: Final = re.compile(r"get-pip|easy_install|ensurepip|virtualenv|\.whl")
 # Programs that need a Python, and those that only move files about, whatever these are called.
 _BRING_NOTHING: Final = frozenset(
     ["pip", "pip3", "python", "python3", "chmod", "chown", "cp", "mv", "rm", "mkdir", "touch", "sed", "echo", "printf",
@@ -78,7 +80,9 @@ def _scene(
         has_python=_has_python(chain, base, commands), device=vendor_runtime(machine) if machine else "",
     )  # fmt: skip
     worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
-    steps = walk.Walk(matrix, known.platform, glibc, worlds, at_once=ask.kind not in ORDERED)
+    another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)
+    named = bases.named_of(base, matrix) if base and not another else ""
+    steps = walk.Walk(matrix, known.platform, glibc, named, worlds, at_once=ask.kind not in ORDERED)
     steps.begin(walk.of_base(base, matrix, chain[0].line) if base else ())
     for part in chain:
         steps.begin(_carried(part, made))

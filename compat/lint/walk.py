@@ -46,6 +46,7 @@ class Taken:
         by: the request that brought it along; empty if it was asked for.
         base: whether the base image brought it.
         mine: whether a step of the stage itself installs it.
+        named: the newest glibc in the name of a wheel that its pip reads; empty if it reads all, or is not known.
     """
 
     request: Request
@@ -57,6 +58,7 @@ class Taken:
     by: str = ""
     base: bool = False
     mine: bool = True
+    named: str = ""
 
     @property
     def build(self) -> Build | None:
@@ -96,6 +98,7 @@ class Walk:
     """An environment while the steps of a stage are walked.
 
     Attributes:
+        named: the newest glibc in the name of a wheel that the system's pip reads, until a step replaces that.
         at_once: whether all steps are solved together, as those of a project or a lock are.
         worlds: environments that it may be; a request that none of them asks for is left out.
     """
@@ -103,6 +106,7 @@ class Walk:
     matrix: Matrix
     platform: str
     glibc: str
+    named: str
     worlds: tuple[Environment, ...]
     at_once: bool
     taken: list[Taken] = field(default_factory=list)
@@ -139,6 +143,7 @@ class Walk:
         self.own += items if mine else []
         if step.action == "wheel":
             return
+        self.named = "" if any(item.request.name == "pip" for item in items) else self.named
         for item in items:
             if item.outcome.why != "kept":
                 self._put(item)
@@ -159,7 +164,9 @@ class Walk:
             found = origins.Outcome("unknown", why="beside" if request.spec else "led")
         else:
             found = self._outcome(replace(request, spec=spec), step, place)
-        return Taken(request, step, found, origins.origins(step, self.matrix, request.name), place.python, spec)
+        named = self.named if step.manager == "pip" and not (step.home or step.python) else ""
+        places = origins.origins(step, self.matrix, request.name)
+        return Taken(request, step, found, places, place.python, spec, named=named)
 
     def _gone_back(self, item: Taken, beside: Sequence[Taken]) -> Taken:
         """The request as not known where the newest release excludes a pin beside it: the installer takes an older one.
@@ -241,7 +248,9 @@ class Walk:
         for name, specs in needs(item.request, item.build, self.matrix, self.worlds).items():
             package, spec = self.matrix.package(name), next(iter(specs))
             there = self._there(name, item.step)
-            if package is None or name in asked or (there is None and not spec.startswith("==")):
+            if name in item.build.undeclared or package is None or name in asked:
+                continue
+            if there is None and not spec.startswith("=="):
                 continue
             if there is not None and not _displaced(there, spec):
                 continue

@@ -73,6 +73,7 @@ class _Draft:
     commands: list[Command] = field(default_factory=list)
     carried: list[tuple[str, str]] = field(default_factory=list)
     placed: dict[str, str] = field(default_factory=dict)
+    places: list[str] = field(default_factory=list)
     edits: list[tuple[str, str]] = field(default_factory=list)
     clones: set[str] = field(default_factory=set)
     away: bool = False  # whether it works in a folder that a clone has made
@@ -266,6 +267,7 @@ def _copy(item: Instruction, draft: _Draft) -> None:
         draft.carried += [(origin, source) for source in sources]
     else:
         draft.placed |= files.placed(sources, target)
+        draft.places += files.folders(sources)
         draft.whole = str(PurePosixPath(draft.folder, target)) if {".", "./"} & {*sources} else draft.whole
 
 
@@ -323,7 +325,8 @@ def _placed(step: Install, draft: _Draft) -> Install:
         found.append(source)
         changes += [(source, script) for target, script in draft.edits if fnmatchcase(bare, PurePosixPath(target).name)]
     inner = ((PurePosixPath(target).name, script) for target, script in draft.edits)  # of files that these name
-    return replace(step, files=tuple(found), edits=tuple(dict.fromkeys((*changes, *inner))))
+    places = tuple(dict.fromkeys(draft.places)) if found else ()
+    return replace(step, files=tuple(found), edits=tuple(dict.fromkeys((*changes, *inner))), places=places)
 
 
 def _with_project(step: Install, command: Command, draft: _Draft) -> Install:

@@ -42,6 +42,13 @@ def placed(sources: Sequence[str], target: str) -> dict[str, str]:
     return {PurePosixPath(name).name: name for name in sources if PurePosixPath(name).suffix}
 
 
+def folders(sources: Sequence[str]) -> tuple[str, ...]:
+    """The folders of the build of which all files are copied, or all of a pattern: what they hold is at hand."""
+    paths = (PurePosixPath(name) for name in sources)
+    found = (path.parent if "*" in path.name else path for path in paths if "*" in path.name or not path.suffix)
+    return tuple(str(path) for path in found if str(path) not in {".", "/"})
+
+
 def mounted(flags: str) -> dict[str, str]:
     """The same of ``--mount=type=bind,source=FILE,target=PATH``; those from other stages are left out."""
     found = {}

@@ -93,6 +93,7 @@ class Install:
         home: environment that it works in, as the command names it; empty for the one of the stage.
         edits: what earlier steps did to its files: the name of a file (``*`` for any) and a script of sed.
         refused: lines of a requirements file that are no requirement, at which an installer stops.
+        places: folders of the build whose files an image has been given, so that its own may lie there.
     """
 
     manager: Manager
@@ -112,6 +113,7 @@ class Install:
     home: str = ""
     edits: tuple[tuple[str, str], ...] = ()
     refused: tuple[tuple[int, str], ...] = ()
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

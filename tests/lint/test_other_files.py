@@ -113,6 +113,8 @@ def test_other_lean_files_give_no_error(text, file):
 
 
 PYG = "https://data.pyg.org/whl/torch-2.0.1+cu118.html"
+BIONIC = "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+INTEL = "FROM intel/intel-extension-for-pytorch:2.1.30-xpu\n"
 UV = """[project]
 requires-python = ">=3.10"
 dependencies = [{}]
@@ -223,6 +225,54 @@ explicit = true
             "Pipfile",
             '[packages]\ntorch = "==1.12.1+cu113"\n',
             f'[[source]]\nname = "cu"\nurl = "{PYTORCH}/cu113"\n[packages]\ntorch = {{version = "==1.12.1+cu113", index = "cu"}}\n',
+        ),
+        (  # the wheel of Python 3.11 alone requires a newer NumPy
+            "framework-pair-mismatch",
+            "requirements.txt",
+            "onnxruntime-gpu==1.15.0\nnumpy==1.21.5\n",
+            "onnxruntime-gpu==1.15.0\nnumpy==1.23.5\n",
+        ),
+        (  # a candidate came before the release
+            "framework-pair-mismatch",
+            "requirements.txt",
+            "tensorflow-gpu==2.3.0rc0\n",
+            "tensorflow-gpu==2.3.0rc0\nprotobuf<4\n",
+        ),
+        (  # conda's OpenCV brings protobuf's C++ library, no module
+            "framework-pair-mismatch",
+            "environment.yml",
+            "dependencies:\n  - python=3.7\n  - opencv\n  - pip\n  - pip:\n    - tensorflow-gpu==2.3.0\n",
+            "dependencies:\n  - python=3.7\n  - protobuf\n  - pip\n  - pip:\n    - tensorflow-gpu==2.3.0\n",
+        ),
+        (  # pip 9 of Ubuntu 18.04 reads manylinux1 alone
+            "version-does-not-exist",
+            "Dockerfile",
+            BIONIC + "RUN pip3 install tensorflow==2.6.2\n",
+            BIONIC + "RUN pip3 install -U pip && pip3 install tensorflow==2.6.2\n",
+        ),
+        (
+            "version-does-not-exist",
+            "Dockerfile",
+            BIONIC + "RUN pip3 install tensorflow==2.1.0\n",
+            BIONIC + "RUN pip3 install torch==1.10.0\n",  # whose wheels have the old name
+        ),
+        (
+            "base-apt-key-rotated",
+            "Dockerfile",
+            "FROM tensorflow/tensorflow:1.11.0-rc0-gpu\nRUN apt-get update\n",
+            "FROM tensorflow/tensorflow:2.11.0-rc0-gpu\nRUN apt-get update\n",
+        ),
+        (
+            "framework-build-tag-mismatch",
+            "Dockerfile",
+            INTEL + "RUN pip install torch-scatter -f https://data.pyg.org/whl/torch-2.5.0+cpu.html\n",
+            INTEL + "RUN pip install torch-scatter -f https://data.pyg.org/whl/torch-2.1.0+cpu.html\n",
+        ),
+        (
+            "accidental-cpu-wheel",
+            "Dockerfile",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN uv venv && uv pip install torch --torch-backend=auto\n",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN uv venv && uv pip install torch --torch-backend=cu124\n",
         ),
     ],
 )

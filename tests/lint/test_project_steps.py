@@ -77,6 +77,16 @@ def test_without_the_projects_file_nothing_is_said(tmp_path, monkeypatch):
     assert not [one for one in lint_files(["Dockerfile"], MATRIX).findings if one.severity != "info"]
 
 
+def test_the_lists_of_a_folder_that_an_image_is_given_are_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "needs").mkdir()
+    (tmp_path / "needs" / "gpu.txt").write_text("cupy-cuda111>=8.6.0\n")
+    found = told(tmp_path, BASE + "COPY needs/* ./\nRUN pip install -r gpu.txt\n", "")
+    assert ("base-runtime-mismatch", "error", 4) in found
+    without = told(tmp_path, BASE + "COPY other/* ./\nRUN pip install -r gpu.txt\n", "")
+    assert "base-runtime-mismatch" not in {code for code, _, _ in without}
+
+
 def refused(folder, text):
     (folder / "requirements.txt").write_text(text)
     found = lint_files([str(folder / "requirements.txt")], MATRIX).findings

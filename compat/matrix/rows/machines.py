@@ -109,6 +109,7 @@ class System(Row):
         python: minor version of its ``python3``; ``pythons`` those it packages.
         unfinished: those of ``pythons`` that it packages as a release candidate: nothing to plan an image on.
         pip: release of pip that it packages, where that is too old for what the index has today.
+        named: the newest glibc in the names of wheels that this pip reads (manylinux1 is 2.5); empty if it reads all.
         manager: ``apt``, ``dnf``, ``zypper``, ``apk``, ``tdnf``, ``yum``.
         aliases: other spellings, as os-release makes them (``rocky9``), and code names; a minor release without a row
             (``rhel9.4``) takes the row of its major.
@@ -127,6 +128,7 @@ class System(Row):
     pythons: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
     pip: str = ""
+    named: str = ""
     manager: str = ""
     image: str = ""
     eol: str = ""
