@@ -18,7 +18,12 @@ KNOWN = [
     ("ERROR: failed to build: Attestation is not supported for the docker driver.", "containerd image store"),
     ("the --mount option requires BuildKit. Refer to https://docs.docker.com/go/buildkit/", "for BuildKit"),
     ("#9 3.1 W: Temporary failure resolving 'archive.ubuntu.com'", "could not be resolved"),
-    ("lookup registry.example on 10.0.0.2:53: no such host", "could not be resolved"),
+    (
+        'failed to do request: Head "https://registry.example/v2/x/manifests/1": dial tcp: lookup registry.example on '
+        "10.0.0.2:53: no such host",
+        "of a registry, the engine has none, or the name is wrong",
+    ),
+    ("ERROR: No matching distribution found for nosuch==1", "has no such package"),
     ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate", "not trusted"),
     ("tls: failed to verify certificate: x509: certificate signed by unknown authority", "not trusted"),
     ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.", "not the one that the lock names"),
