@@ -19,7 +19,9 @@ pytestmark = [
 
 @pytest.mark.parametrize("installer", ["pip", "uv"])
 def test_a_definition_file_is_built_and_computes(slim, jax, tmp_path, package_index, installer):
-    text = elsewhere.apptainer(slim(jax), Settings(installer=installer, env={"A": "it's $x"}))
+    # The image that plays Python's own has a virtual environment in /usr/local, which uv takes for no system's Python.
+    played = {"UV_SYSTEM_PYTHON": "0", "UV_PYTHON": "/usr/local/bin/python3"} if installer == "uv" else {}
+    text = elsewhere.apptainer(slim(jax), Settings(installer=installer, env={"A": "it's $x", **played}))
     for number, image in enumerate(re.findall(r"^From: (\S+)$", text, re.MULTILINE)):
         subprocess.run(["docker", "save", "--output", str(tmp_path / f"{number}.tar"), image], check=True)
         text = text.replace(f"Bootstrap: docker\nFrom: {image}\n", f"Bootstrap: docker-archive\nFrom: {number}.tar\n")
