@@ -19,8 +19,7 @@ KNOWN = [
     ("the --mount option requires BuildKit. Refer to https://docs.docker.com/go/buildkit/", "for BuildKit"),
     ("#9 3.1 W: Temporary failure resolving 'archive.ubuntu.com'", "could not be resolved"),
     (
-        'failed to do request: Head "https://registry.example/v2/x/manifests/1": dial tcp: lookup registry.example on '
-        "10.0.0.2:53: no such host",
+        'Head "https://registry.example/v2/x/manifests/1": dial tcp: lookup registry.example on 10.0.0.2:53: no such host',
         "of a registry, the engine has none, or the name is wrong",
     ),
     ("ERROR: No matching distribution found for nosuch==1", "has no such package"),
