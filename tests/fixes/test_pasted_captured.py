@@ -58,6 +58,21 @@ CAPTURED = {
         ),
         ("container-no-gpu", "ldconfig", "ubuntu-drivers"),
     ),
+    "nova is named where it holds the GPU": (
+        "NVRM: GPU 0000:01:00.0 is already bound to NovaCore.\nNVRM: No NVIDIA devices probed.",
+        ("driver-nouveau-bound", "nova_core", "nvidia.com"),
+    ),
+    "a group that the image does not know is given by its number": (
+        "Error response from daemon: Unable to find group render: no matching entries in group file",
+        ("device-permission", "getent group", "usermod"),
+    ),
+    "Windows knows no override of a GPU's target": (
+        (
+            "rocBLAS error: Cannot read C:\\Program Files\\AMD\\ROCm\\6.1\\bin\\/rocblas/library/TensileLibrary.dat: "
+            "No such file or directory for GPU arch : gfx1036"
+        ),
+        ("rocm-gfx-unsupported", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE"),
+    ),
     "CANN's own Python code lacks packages": (
         "EH9999  [Init][Env]init env failed![FUNC:ReportInnerError][FILE:log_inner.cpp][LINE:145]\nAborted (core dumped)",
         ("library-missing", "pip install numpy decorator", "LD_LIBRARY_PATH"),
