@@ -29,6 +29,7 @@ _PYTHON_TAG: Final = re.compile(r"(?:[\d]-)?(?P<python>3\.\d{1,2})\b")
 _DISTRIBUTIONS: Final = ("ubuntu", "debian", "rockylinux", "almalinux", "fedora", "centos", "alpine", "amazonlinux")
 _BOARD: Final = re.compile(r"(^|/)(l4t|jetson)|(^|/)dustynv/")
 _BOARD_TAG: Final = re.compile(r"(^|-)(l4t-r\d|jetson|jetpack)")
+_NGC: Final = "nvcr.io/nvidia/"
 # Repositories whose moving tags hold the newest release of a framework.
 _MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
 _FLOATING: Final = re.compile(r"(latest|nightly|edge|main|master|dev)([-_].*)?|.*[-_](latest|nightly)|latest.*")
@@ -43,6 +44,7 @@ class Base:
         row: the matrix's row, if it has one.
         kind: ``cuda``, ``rocm``, ``jetson``, ``plain``, ``python`` or empty if unknown.
         cuda: CUDA release inside; ``rocm`` likewise; ``cudnn`` is its major, ``yes`` if unnumbered, empty if none.
+        major: CUDA's major where the release is not known and that of its neighbours tells it, else 0.
         cudnn_release: cuDNN's full version where the matrix has it.
         flavour: ``base``, ``runtime``, ``devel`` or empty.
         os: system inside, as far as known.
@@ -59,6 +61,7 @@ class Base:
     row: Image | None = None
     kind: str = ""
     cuda: str = ""
+    major: int = 0
     rocm: str = ""
     cudnn: str = ""
     cudnn_release: str = ""
@@ -97,7 +100,21 @@ def read(reference: str, matrix: Matrix) -> Base:
         row = _of_the_month(repository, tag, matrix)
     base = _described(Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row))
     named = map(matrix.system, tag.split("-") if base.kind in {"python", "plain"} and not base.os else ())
-    return replace(base, os=next((row.os for row in named if row), "")) if not base.os else base
+    base = replace(base, os=next((row.os for row in named if row), "")) if not base.os else base
+    return replace(base, major=major) if (major := _major(base, matrix)) else base
+
+
+def _major(base: Base, matrix: Matrix) -> int:
+    """The CUDA major of NVIDIA's framework image of a month without a row: that of the months before and after."""
+    month = re.match(r"\d\d\.\d\d(?=-py3$)", base.tag)
+    if base.cuda or month is None or base.repository != f"{_NGC}pytorch":
+        return 0
+    rows = matrix.select("images", repository=base.repository)
+    known = {row.tag: row.runtime for row in rows if re.fullmatch(r"cuda[\d.]+", row.runtime) and len(row.tag) == 9}
+    before, after = (tag for tag in known if tag < base.tag), (tag for tag in known if tag > base.tag)
+    around = [max(before, default=""), min(after, default="")]
+    majors = {versions.major(known[tag].removeprefix("cuda")) for tag in around if tag}
+    return majors.pop() if all(around) and len(majors) == 1 else 0
 
 
 def of_modules(modules: tuple[str, ...]) -> Base | None:

@@ -40,7 +40,7 @@ def backend_by_device(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         if scene.base and "--torch-backend=auto" in item.step.options and item.request.name in torch:
             detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
-            rows = scene.rows(item.request.name)
+            rows = [row for row in scene.rows(item.request.name) if not row.index]
             gpu = scene.gpu in {"cuda", "rocm"} or (bool(rows) and all(row.runtime.startswith("cuda") for row in rows))
             level: Severity = "error" if gpu else "warning"
             yield finding("accidental-cpu-wheel", scene, item.step.line, detail, severity=level, confidence="likely")

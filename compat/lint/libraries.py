@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.libraries as joint
 import compat.lint.bases as bases
 import compat.lint.origins as origins
+from compat import versions
 from compat.joints.verdict import FITS, Clash, Fits
 from compat.lint.finding import finding, of_base
 from compat.lint.walk import Taken, alike, needs
@@ -35,7 +36,10 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     if base is None:
         yield from _unloaded(scene)
-    if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
+    if base is None or not scene.final or base.variable or (_unknown(base) and not base.major) or _brought(scene):
+        return
+    if base.major:
+        yield from _other_major(base, scene)
         return
     packaged = _packaged(scene)
     for item in map(_by_tag, scene.lasting):
@@ -46,6 +50,17 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
             if each.severity != "error":  # an older minor mostly serves, and nobody chose the newest on purpose
                 continue
             yield replace(each, detail=f"{application} brings {item.request.name}: {each.detail}", confidence="likely")
+
+
+def _other_major(base: Base, scene: Scene) -> Iterator[Finding]:
+    """base-runtime-mismatch: builds of another CUDA major than that of the months around an image."""
+    for item in map(_by_tag, scene.lasting):
+        build = item.build
+        wanted = build.runtime.removeprefix("cuda") if build and build.cuda_from == "system" else ""
+        if wanted and versions.major(wanted) != base.major:
+            what = f"{item.request.text} is built for CUDA {wanted}, from the system"
+            detail = f"{what}; {base.reference} has CUDA {base.major}, as the months around it."
+            yield replace(_mismatch(item, detail, scene, certain=True), confidence="likely")
 
 
 def _unloaded(scene: Scene) -> Iterator[Finding]:

@@ -87,7 +87,7 @@ def _scene(
     for part in chain:
         steps.begin(_carried(part, made))
         for step in part.installs:
-            python = _python_after(step, python, others=others)
+            python = python if step.branch.startswith("+") else _python_after(step, python, others=others)
             if step.manager in {"conda", "apt"}:
                 requests = conda if step.manager == "conda" else apt
                 requests += step.requests if step.action == "install" else ()

@@ -198,7 +198,7 @@ def _from(
     flags = dict(_FLAG.findall(item.rest))
     words = _FLAG.sub("", item.rest).split()
     written = words[0] if words else ""
-    base = shell.fill(written, outer)
+    base = re.sub("[\"']", "", shell.fill(written, outer))  # an argument's default may quote a part of the name
     name = words[2] if len(words) > 2 and words[1].lower() == "as" else ""
     parent = named.get(base.lower(), -1) if base else -1
     depth = drafts[parent].depth + 1 if parent >= 0 else 0
@@ -217,6 +217,7 @@ def _from(
         draft.env_lines = dict(drafts[parent].env_lines)
         draft.inherited = drafts[parent].started()
         draft.placed, draft.edits = dict(drafts[parent].placed), list(drafts[parent].edits)
+        draft.places = list(drafts[parent].places)
         draft.clones, draft.away = set(drafts[parent].clones), drafts[parent].away
         draft.folder, draft.whole = drafts[parent].folder, drafts[parent].whole
     return draft

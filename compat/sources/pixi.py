@@ -39,7 +39,8 @@ def of_tables(document: dict[str, Any], text: str, file: str, prefix: str = "") 
         own = (*_channels(feature.get("channels")), *channels)
         installs += _feature(feature, name, own, text, f"{prefix}feature.{name}.")
         cuda = cuda or bool(table(feature.get("system-requirements")).get("cuda"))
-    python = next((each.spec for step in installs for each in step.requests if each.name == "python"), "")
+    pythons = {each.spec for step in installs for each in step.requests if each.name == "python"}
+    python = pythons.pop() if len(pythons) == 1 else ""  # features with one each are for environments of their own
     stage = Stage(installs=tuple(installs), env={"CONDA_OVERRIDE_CUDA": "declared"} if cuda else {})
     return Ask(file=file, kind="pixi", stages=(stage,), python=python.removeprefix("==").removesuffix(".*"))
 
