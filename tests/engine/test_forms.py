@@ -19,7 +19,7 @@ import pytest
 from factory import Settings, write
 
 from compat import resources
-from compat.build import build_image, verify
+from compat.build import build_image, engine, verify
 from compat.matrix import matrix
 from compat.plan import GpuVerdict, load
 from compat.resolve import resolve
@@ -131,15 +131,10 @@ def test_uv_brings_the_python_that_the_distribution_has_not(
     args = {"TORCH_INDEX": shelf.open(), "UV_PYTHON_DOWNLOADS_JSON_URL": listed}
     built = made(plan, "uv-python", wish=Settings(builder=builder), build_args=args)
     assert built.ok, built.why
-    words = [
-        "sh",
-        "-c",
-        "python -c 'import sys, torch; print(sys.version_info[:3], sys.base_prefix)'; command -v uv || echo no uv",
-    ]
-    out = client.containers.run(built.tag, words, remove=True, network_mode="none").decode().splitlines()
-    assert out[0].startswith(str(sys.version_info[:3]))
-    assert "/opt/python/" in out[0]
-    assert out[1] == "no uv"
+    program = "import shutil, sys, torch; print(sys.version_info[:3], sys.base_prefix, shutil.which('uv'))"
+    out = client.containers.run(built.tag, ["python", "-c", program], remove=True, network_mode="none").decode()
+    assert out.startswith(f"{sys.version_info[:3]} /opt/python/")
+    assert out.endswith(" None\n")
 
 
 MICROMAMBA = """#!/bin/sh
@@ -163,24 +158,21 @@ def test_python_and_packages_come_by_micromamba_and_the_wheels_after_them(made, 
         item = tarfile.TarInfo("bin/micromamba")
         item.size, item.mode = len(MICROMAMBA), 0o755
         archive.addfile(item, io.BytesIO(MICROMAMBA.encode()))
-    repository, _, tag = name.partition(":")
-    client.api.import_image_from_data(packed.getvalue(), repository=repository, tag=tag)
+    client.api.import_image_from_data(packed.getvalue(), repository=name)
     shelf.add("torch", "2.0.1+cu118", GOOD.replace("12.6", "11.8"))
     wish = Settings(form="plain", builder=builder, conda=("gdal>=3.8",), import_check=False)
     plan = slim(replace(torch, index=shelf.open()), runtime="cuda11.8")
     try:
         built = made(plan, "conda", wish=wish)
     finally:
-        client.images.remove(name, force=True)
+        client.images.remove(engine.image_of(client, name).id, force=True)
     assert built.ok, built.why
-    program = "import sys, torch; print(sys.prefix, torch.version.cuda); print(open('/opt/venv/asked').read())"
-    words = ["sh", "-c", f'python -c "{program}"; ls /tmp']
-    prefix, asked, *rest = (
-        client.containers.run(built.tag, words, remove=True, network_mode="none").decode().split("\n")
+    program = (
+        "import os, sys, torch; print(sys.prefix, torch.version.cuda, os.listdir('/tmp'), *open('/opt/venv/asked'))"
     )
-    assert prefix == "/opt/venv 11.8"
-    assert asked == "create --yes --prefix /opt/venv --channel conda-forge python=3.11 pip gdal>=3.8"
-    assert not any(rest)
+    out = client.containers.run(built.tag, ["python", "-c", program], remove=True, network_mode="none").decode()
+    asked = "create --yes --prefix /opt/venv --channel conda-forge python=3.11 pip gdal>=3.8"
+    assert out.strip() == f"/opt/venv 11.8 [] {asked}"
 
 
 def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, registry, client, usual_builder):
