@@ -314,7 +314,9 @@ def mismatched(subject: Subject) -> Fix | None:
     if fix := _named(subject) or outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
         return fix
     least = signals.value("jax_least") if signals.value("jax_library").lower() == "cudnn" else ""
-    want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or least)
+    taken = taker(subject) if any(item.fact == "cudnn" for item in subject.finding.evidence) else None
+    built = taken[1].cudnn if taken and for_system(subject) is None else ""
+    want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or least) or built
     if want and not signals.value("torch_cudnn"):
         have = cudnn_version(signals.value("cudnn") or "") or subject.host.cudnn or ""
         return _cudnn(want, have, subject)

@@ -40,13 +40,14 @@ def python(subject: Subject) -> Fix | None:
     if subject.host.arch == "i686":
         return _BITS
     board = boards.framework(name, subject) if name and boards.is_one(subject) else None
-    board = board or _untagged(name, subject)
+    board = board or _untagged(name, subject) or _by_processor(name, subject)
     indexed = _other_index(name, have, rows, subject) or _default_index(subject)
-    if fix := board or indexed or _another_system(name, subject) or _on_linux(name, have, subject):
+    minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
+    there = board or indexed or _another_system(name, subject) or _on_linux(name, have, subject)
+    if fix := there or _unsaid(name, have, minors, subject):
         return fix
     if served:
         return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
-    minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
     free = Host({key: one for key, one in plans.target(subject).readings.items() if key != "python"})
     usual = plans.planned([f"{name}=={have}"], free, subject.matrix) if minors else None
     for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):
@@ -54,6 +55,20 @@ def python(subject: Subject) -> Fix | None:
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return _by_message(subject)
+
+
+def _unsaid(name: str, have: str, minors: Sequence[str], subject: Subject) -> Fix | None:
+    """What pip's list leaves open where nobody states Python or system: it has the release without its tag, or none."""
+    listed = ",".join(subject.said("listed")[:1]).replace(" ", "").split(",")
+    if have and have in listed:
+        return Fix(
+            f"pip lists {name} {have} for this Python: ask for it without the tag, or by the index that has the tag."
+        )
+    if listed != [""] or not minors or subject.host.python or subject.host.platform or not subject.case.signals.heard:
+        return None
+    return Fix(
+        f"{name} {have} has files for Python {minors[0]} to {minors[-1]} of 64 bits, not for every system: take one."
+    )
 
 
 def _untagged(name: str, subject: Subject) -> Fix | None:
@@ -125,7 +140,12 @@ def _by_message(subject: Subject) -> Fix | None:
     if python and served and not version:
         return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
     asked = f"{wish.name} {version}".strip()
-    return Fix(f"Take a Python that {asked} has files for, or a release with files for this one.")
+    rows = [row for row in subject.matrix.builds(wish.name) if is_version(row.version) and not row.yanked]
+    newest = max((row.version for row in rows), key=versions.release, default="")
+    for_it = sorted(_pythons(subject.matrix.builds_of(wish.name, newest), ""), key=versions.release) if newest else []
+    if version or not for_it or python in for_it:
+        return Fix(f"Take a Python that {asked} has files for, or a release with files for this one.")
+    return Fix(f"Take a Python of 64 bits from {for_it[0]} to {for_it[-1]}: {wish.name} {newest} has files for those.")
 
 
 def _asked_index(subject: Subject) -> str:
@@ -180,6 +200,25 @@ def _apple(name: str, have: str, subject: Subject) -> Fix | None:
     return Fix(text, changes=(Install(packages=(Package(name=name, version=first),)),))
 
 
+def _by_processor(name: str, subject: Subject) -> Fix | None:
+    """What a Mac can have of a package whose newest releases are for Apple's own processors alone."""
+    rows = [row for row in subject.matrix.builds(name) if is_version(row.version)] if name else []
+    ends = {
+        place: max(
+            (row.version for row in rows if f"macosx_{place}" in row.platforms), key=versions.release, default=""
+        )
+        for place in ("x86_64", "arm64")
+    }
+    if (
+        subject.host.platform != "darwin"
+        or subject.host.arch
+        or not all(ends.values())
+        or ends["x86_64"] == ends["arm64"]
+    ):
+        return None
+    return Fix(f"{name} {ends['x86_64']} is the last for Intel's Macs; on Apple's own processor take an arm64 Python.")
+
+
 def _last_listed(subject: Subject) -> Fix | None:
     """The last release that pip lists for a Mac."""
     name, listed = _wished_name(subject), subject.said("listed")
@@ -221,8 +260,10 @@ def _wished_name(subject: Subject) -> str:
 def _of_others(subject: Subject) -> Fix | None:
     """What others publish for Windows of a package that has nothing there."""
     package = subject.matrix.package(_wished_name(subject) or subject.program)
-    if package is None or not package.on_windows or subject.host.platform != "windows":
+    if package is None or not package.on_windows or subject.host.platform not in {None, "windows"}:
         return None
+    if subject.host.platform is None:
+        return Fix(f"{package.name} has no wheels for Windows: there take those of {package.on_windows}, or WSL2.")
     text = f"{package.name} has no wheels for Windows: take those of {package.on_windows}."
     return Fix(text, changes=(Install(packages=(Package(name=package.on_windows),)),))
 
@@ -233,7 +274,7 @@ def metal(subject: Subject) -> Fix | None:
         return _BITS
     if subject.host.platform != "darwin":
         return _of_others(subject) or (_last_listed(subject) if standing(subject.case.signals) == "newer" else None)
-    if listed := _last_listed(subject):
-        return listed
+    if fix := _last_listed(subject) or _by_processor(_wished_name(subject), subject):
+        return fix
     own = ", or on Apple's own processor the arm64 Python" if subject.host.arch == "x86_64" else ""
     return Fix(f"Take the last release that was published for this macOS and processor{own}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Ask, Finding, Report
+from compat.reading.commands import requirements
 from compat.rules.engine import facts_of
 from compat.rules.registry import RULES
 from compat.rules.stack import canonical, vendors_of
@@ -103,7 +104,8 @@ def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
     spoken = {canonical(item.signal.program) for item in case.signals}
     named = {*map(canonical, case.signals.said.get("called", ())), *(item.name for item in case.installed)}
     others = (spoken | named) & {"jax", "tensorflow", "paddlepaddle"}  # general words are read as torch's
-    torch = {"torch"} if "torch" in named or not others else set[str]()
+    asked = {*map(canonical, requirements(case.commands))} - {"torch"}
+    torch = {"torch"} if "torch" in named or not (others or asked) else set[str]()
     vendors = vendors_of(case.host) or {_SPEAKERS[one] for one in spoken & _SPEAKERS.keys()}
     own = {"", *others, *torch, *(vendors or {"nvidia", "amd"})}
     return [

@@ -121,8 +121,15 @@ class Subject:
         names, bare = self.said("frame"), {*self.said("bare")}
         last = [name for name in reversed(names) if name in bare and not self._distribution(name, guess=False)]
         for name in (one for one in reversed(names) if one not in last):  # the last frame is what failed
-            if (known := self._distribution(name)) and canonical(known) not in {*FRAMEWORKS, "numpy"}:
+            known = self._distribution(name)
+            if known and canonical(known) not in {*FRAMEWORKS, "numpy"} and not self._is_pure(known):
                 yield known
+
+    def _is_pure(self, name: str) -> bool:
+        """Whether every wheel of a package that the matrix knows is for any system: nothing in it is compiled."""
+        package = self.matrix.package(name)
+        rows = self.matrix.builds(package.name) if package else ()
+        return bool(rows) and all(row.platforms == ("any",) and not row.compiled for row in rows)
 
     def _distribution(self, module: str, *, guess: bool = True) -> str:
         """The distribution that a module belongs to: installed, known to the matrix, or a ``guess``: of its name."""

@@ -85,13 +85,15 @@ def missing(subject: Subject) -> Fix | None:
             f"The framework is built for ROCm {rocm[4:]}, whose compiler is hipcc: install this package's ROCm build."
         )
         return Fix(text, changes=(Variable("ROCM_HOME", "/opt/rocm"),))
+    windows = subject.host.platform == "windows"
     asked = "cuda-home-unset" in subject.case.signals and not subject.host.cuda_toolkits
-    if asked and subject.host.platform != "windows" and subject.host.source("cuda_toolkit").startswith("nvcc"):
+    if asked and subject.host.source("cuda_toolkit").startswith("nvcc"):
         home = Variable("CUDA_HOME", "$(dirname $(dirname $(readlink -f $(command -v nvcc))))")
-        return Fix(f"nvcc {subject.host.cuda_toolkit} is there: let CUDA_HOME name its folder.", changes=(home,))
+        folder = "the folder above the bin that this prints" if windows else "its folder"
+        text = f"nvcc {subject.host.cuda_toolkit} is there: let CUDA_HOME name {folder}."
+        return Fix(text, changes=(Command("where nvcc") if windows else home,))
     if (fix := matching(subject)) is not None or subject.host.container:
         return fix
-    windows = subject.host.platform == "windows"
     path = "let CUDA_PATH name it" if windows else "put it first on PATH"
     return Fix(f"Install the CUDA toolkit of torch's CUDA release, and {path}: its nvcc compiles the package.")
 

@@ -27,7 +27,7 @@ _SAID: Final = (
     ("index", pattern(r"(?:^|\n)(Looking in indexes: [^\n]{1,400})")),
     ("links", pattern(r"(?:^|\n)Looking in links: ([^\n]{1,400})")),
     ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
-    ("unbuilt", pattern(r"Failed to build [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
+    ("unbuilt", pattern(r"Failed to (?:download and )?build:? [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
     ("called", pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")),
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),
     ("frame", pattern(r"(?<![\w-])([A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")),

@@ -27,6 +27,22 @@ PASTED = {
         ("platform-unsupported", "pip install torch==2.0.1", "cu117"),
     ),
     "a Mac that nobody names": (UNTAGGED, ("python-unsupported", "pip install torch==2.0.1", "venv")),
+    "a tag that is not among what pip lists": (
+        UNTAGGED.replace("2.0.0, ", "1.13.1, 2.0.0, ").partition("\n")[2],
+        ("python-unsupported", "ask for it without the tag", "venv"),
+    ),
+    "neither Python nor system, and nothing listed": (
+        "ERROR: Could not find a version that satisfies the requirement tensorflow==2.10.1 (from versions: none)",
+        ("python-unsupported", "Python 3.7 to 3.10 of 64 bits", "venv"),
+    ),
+    "a Mac of either processor": (
+        "Operating System: macOS 12.6.3\nERROR: No matching distribution found for torch",
+        ("python-unsupported", "torch 2.2.2 is the last for Intel's Macs", "WSL"),
+    ),
+    "a Python that nobody states": (
+        "ERROR: Could not find a version that satisfies the requirement tensorflow (from versions: none)",
+        ("python-unsupported", "Take a Python of 64 bits from 3.", "this one"),
+    ),
     "Linux, whose pip lists tags": (
         UNTAGGED.replace("2.0.1)", "2.0.1, 2.0.1+cu117)"),
         ("python-unsupported", "venv --python 3.10", "without"),

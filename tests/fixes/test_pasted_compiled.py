@@ -198,6 +198,42 @@ PASTED = {
         ),
         ("build-tools-missing", "--no-build-isolation gsplat==1.4.0", "pdm"),
     ),
+    "a build that setuptools runs in a place of its own": (
+        (
+            "Failed to download and build `torch-scatter==2.1.2`\n    exec(code, locals())\n"
+            "  File \"<string>\", line 8, in <module>\nModuleNotFoundError: No module named 'torch'"
+        ),
+        ("build-tools-missing", "--no-build-isolation torch-scatter==2.1.2", "pdm"),
+    ),
+    "an nvcc that is there, on Windows": (
+        (
+            "C:\\x>nvcc --version\nCuda compilation tools, release 12.3, V12.3.107\nOSError: CUDA_HOME environment "
+            "variable is not set. Please set it to your CUDA install root."
+        ),
+        ("toolkit-missing", "where nvcc", "Install"),
+    ),
+    "the compiled one of two packages in a traceback": (
+        (
+            '  File "/opt/conda/lib/python3.8/site-packages/torch_sparse/__init__.py", line 19, in <module>\n'
+            '  File "/opt/conda/lib/python3.8/site-packages/torch_geometric/__init__.py", line 2, in <module>\n'
+            "OSError: _version_cpu.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs"
+        ),
+        ("abi-mismatch", "Reinstall torch-sparse", "geometric"),
+    ),
+    "a cuDNN older than the release in the form was built with": (
+        (
+            "### OS Platform and Distribution\n\nWindows 11 + WSL2\n\n### Tensorflow Version\n\n2.12.0\n\n"
+            "### CUDA/cuDNN version\n\n11.8/8.4.1.50\n\ntf.config.list_physical_devices('GPU') returns []"
+        ),
+        ("library-mismatch", "nvidia-cudnn-cu11>=8.6,<9", "unset"),
+    ),
+    "a card and its memory in one field": (
+        (
+            "### Tensorflow Version\n\ntf 2.2\n\n### OS Platform and Distribution\n\nwindows 10\n\n"
+            "### GPU model and memory\n\nrtx 3070 and 8 gb memory\n"
+        ),
+        ("arch-too-new-for-build", "tensorflow==2.4.0", "torch"),
+    ),
     "TensorFlow's DLL gives up": (
         (
             "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: A dynamic link library (DLL) "

@@ -37,7 +37,7 @@ _COUNT = re.compile(
 _COUNTED = re.compile(r"\((\d{1,2}) ?[x×*]\)")
 _MEMORY = re.compile(
     r"\.\s+(?:Num GPUs|Max memory)\b.*$"
-    r"|(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+with\s+\d+.*$"
+    r"|(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+(?:with|and)\s+\d+.*$"
     r"|\s+\d{3,6}\s*(?:MB|MiB)\s*$|\s+\d+\s*(?:GB?|GiB)(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?))?\s*$",
     re.IGNORECASE,
 )
