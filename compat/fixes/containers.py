@@ -13,7 +13,7 @@ from compat.findings import Fix
 from compat.fixes import boards
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
-from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, of_system
+from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, WITH_AMD, of_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +26,7 @@ _SNUG: Final = frozenset({"singularity", "apptainer"})
 _RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:singularity|apptainer) \w+)\b")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _GUIDE: Final = " by docs.nvidia.com/datacenter/cloud-native/container-toolkit"
+_ROCM: Final = pattern(r"\brocm")  # AMD's images, ``rocm/pytorch``, and AMD's of others, ``ollama/ollama:rocm``
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
@@ -66,9 +67,10 @@ def _retyped(subject: Subject) -> Fix | None:
     """The command that was typed, with the GPU; none where it is too long to be said again."""
     from compat.sources.pasted import SERVICE
 
-    asking = (line for line in subject.case.commands if _RUN.search(line) and not asks_for_gpu(line))
-    typed = next(asking, "")
+    started = [line for line in subject.case.commands if _RUN.search(line)]
+    typed = next((line for line in started if not asks_for_gpu(line) or (SERVICE in line and _ROCM.search(line))), "")
     amd = {gpu.vendor for gpu in subject.gpus} == {"amd"} or "kfd-no-file" in subject.case.signals
+    amd = amd or bool(_ROCM.search(typed))
     if SERVICE in typed:
         name = typed.partition(SERVICE)[2].split()[0]
         way = "devices: /dev/kfd and /dev/dri" if amd else _RESERVED
@@ -87,7 +89,8 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
     """A change; the start of a container by the engine that was typed, from the image in use. None by a cluster."""
     if not isinstance(change, Container):
         return (change,)
-    change = replace(change, image=change.image or case.host.image or "")
+    image = change.image or case.host.image or ""
+    change = replace(WITH_AMD if change.gpus and _ROCM.search(image) else change, image=image)
     engine = container_of(case.commands) or change.engine
     if change.command != "run" or engine == change.engine:
         return (change,)

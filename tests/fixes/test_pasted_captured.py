@@ -58,6 +58,14 @@ CAPTURED = {
         ),
         ("container-no-gpu", "ldconfig", "ubuntu-drivers"),
     ),
+    "a compose file's image of ROCm gets AMD's nodes, of which one is not enough": (
+        'services:\n  llm:\n    image: ollama/ollama:rocm\n    devices:\n      - /dev/dri\n\nmsg="no GPU detected"',
+        ("container-no-gpu", "service llm the GPU in the compose file: devices: /dev/kfd and /dev/dri", "--gpus"),
+    ),
+    "an image of ROCm is started with AMD's nodes": (
+        '$ docker run ollama/ollama:rocm\nmsg="no GPU detected"',
+        ("container-no-gpu", "--device /dev/kfd --device /dev/dri", "--gpus"),
+    ),
     "nova is named where it holds the GPU": (
         "NVRM: GPU 0000:01:00.0 is already bound to NovaCore.\nNVRM: No NVIDIA devices probed.",
         ("driver-nouveau-bound", "nova_core", "nvidia.com"),
