@@ -40,8 +40,10 @@ def backend_by_device(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         if scene.base and "--torch-backend=auto" in item.step.options and item.request.name in torch:
             detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
-            rows = [row for row in scene.rows(item.request.name) if not row.index]
-            gpu = scene.gpu in {"cuda", "rocm"} or (bool(rows) and all(row.runtime.startswith("cuda") for row in rows))
+            package, rows = scene.matrix.package(item.request.name), scene.rows(item.request.name)
+            ours = package is not None and package.kind != "framework"  # a package that has builds for GPUs alone
+            made = {row.runtime.rstrip("0123456789.") for row in rows if not row.index and row.runtime}
+            gpu = scene.gpu in {"cuda", "rocm"} or (ours and made == {"cuda"})
             level: Severity = "error" if gpu else "warning"
             yield finding("accidental-cpu-wheel", scene, item.step.line, detail, severity=level, confidence="likely")
             return

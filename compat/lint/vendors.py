@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import compat.lint.disputes as disputes
 import compat.lint.nearest as nearest
 from compat.findings import Evidence, Finding, Severity
 from compat.joints.build import carried, is_maker_unseen
@@ -32,6 +33,7 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             what = f"{item.request.text} is a {item.build.runtime} build"
             fix = nearest.there(item, scene) if scene.machine and item.request.exact and not item.of_conda else ""
             yield _vendor(scene, item.request.line, what, level, fix, item.build)
+    yield from _by_name(scene)
     yield from _vendor_words(scene)
     yield from _of_cluster(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
@@ -39,6 +41,19 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
         fix = "Start from an image of the GPU's vendor, or from a plain one."
         seen = (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
         yield finding("wrong-vendor-build", scene, scene.chain[0].line, detail, fix=fix, evidence=seen)
+
+
+def _by_name(scene: Scene) -> Iterator[Finding]:
+    """NVIDIA's packages in a list whose own name says AMD's GPUs alone (``requirements-rocm.txt``)."""
+    words = {*re.split(r"[-_./]", scene.ask.file.rpartition("/")[2].lower())}
+    if scene.base is not None or "rocm" not in words or words & {"cuda", "nvidia"}:
+        return
+    named = [item for item in scene.own if disputes.NAMED.search(item.request.name) and not item.request.marker]
+    if named:
+        others = f" and {len(named) - 1} more" if len(named) > 1 else ""
+        detail = f"{named[0].request.text}{others} is for NVIDIA's GPUs, and the file's name says AMD's."
+        line, fix = named[0].request.line, "Leave it out: the builds for ROCm bring AMD's libraries."
+        yield finding("wrong-vendor-build", scene, line, detail, severity="warning", fix=fix)
 
 
 def _of_cluster(scene: Scene) -> Iterator[Finding]:

@@ -290,6 +290,18 @@ explicit = true
             'ARG V=11.3.1\nARG B=${V:+"nvidia/cuda:${V}-cudnn8-devel-ubuntu22.04"}\nFROM ${B}\n',
             'ARG V=11.8.0\nARG B=${V:+"nvidia/cuda:${V}-cudnn8-devel-ubuntu22.04"}\nFROM ${B}\n',
         ),
+        (  # vLLM has builds for GPUs alone
+            "accidental-cpu-wheel",
+            "Dockerfile",
+            "FROM python:3.12-slim\nRUN uv pip install --system vllm --torch-backend=auto\n",
+            "FROM python:3.12-slim\nRUN uv pip install --system vllm --torch-backend=cu128\n",
+        ),
+        (
+            "wrong-vendor-build",
+            "requirements-rocm.txt",
+            "torch\nnvidia-cudnn-cu12==9.1.0.70\n",
+            "torch\nnvidia-cudnn-cu12==9.1.0.70; sys_platform == 'win32'\n",
+        ),
         (  # features with a Python each are for environments of their own
             "python-unsupported",
             "pixi.toml",
@@ -311,7 +323,7 @@ explicit = true
     ],
 )
 def test_one_fact_makes_the_difference(code, file, fault, right):
-    mild = code in {"extra-index-shadowed", "frameworks-conflict"} or file == "pixi.toml"
+    mild = code in {"extra-index-shadowed", "frameworks-conflict"} or file in {"pixi.toml", "requirements-rocm.txt"}
     assert (code, "warning" if mild else "error") in {
         (item.code, item.severity) for item in judged(fault, file).findings
     }
