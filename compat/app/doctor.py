@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from compat.app import gate, hosts
 from compat.app.files import is_text, only_once, read_log, shown
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.plan import Answer
     from compat.rules.engine import Given
+
+
+_NODE: Final = pattern(r'"kind": ?"Node"')  # as kubectl prints each of its nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,7 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     found = judged(
         host, matrix, error=error, wishes=question.wishes, commands=typed(error), select=select, ignore=ignore
     )
-    found = _with_gaps(found, max(length, size, len(error)))
+    found = _with_gaps(_with_nodes(found, text), max(length, size, len(error)))
     if question.image and (source := host.reading("image").source).startswith("without "):
         why = Sentence(
             "they were not fetched, for no fact is read there: {names}", names=source.removeprefix("without ")
@@ -123,6 +126,13 @@ def _with_gaps(found: Report, length: int) -> Report:
         ends = {"limit": LIMIT >> 20, "size": ENDS >> 20}
         why.append(Sentence("of a file over {limit} MiB no more was read than its first and last {size}", **ends))
     return replace(found, unchecked=(*found.unchecked, *(Unchecked("the rest of the text", one) for one in why)))
+
+
+def _with_nodes(found: Report, text: str) -> Report:
+    """The report of what kubectl prints of several nodes, of which only what all of them say was taken."""
+    count = len(_NODE.findall(text))
+    why = Sentence("of {count} nodes only what they agree on was taken: `envcheck fleet` tells each", count=count)
+    return found if count < 2 else replace(found, unchecked=(*found.unchecked, Unchecked("each node by itself", why)))
 
 
 def _demand_sense(question: Question) -> None:

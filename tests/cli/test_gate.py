@@ -146,3 +146,13 @@ def test_several_machines_are_refused_where_one_answer_is_one_document(envcheck,
 )
 def test_a_wish_of_which_nothing_is_known_is_neither_a_plan_nor_a_conflict(envcheck, words, code):
     assert envcheck(*words)[0] == code
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, False), (2, True)])
+def test_a_list_of_several_nodes_says_that_they_are_not_told_apart(envcheck, tmp_path, count, told):
+    nodes = [
+        {"kind": "Node", "metadata": {"name": f"n{at}", "labels": {"nvidia.com/gpu.count": "8"}}} for at in range(count)
+    ]
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": nodes}, indent=4))
+    _, body = asked(envcheck, "--report", str(tmp_path / "nodes.json"))
+    assert any("`envcheck fleet` tells each" in gap["why"] for gap in body["unchecked"]) is told

@@ -84,3 +84,9 @@ def test_nodes_of_one_system_and_two_kernels():
 )
 def test_replicas_of_a_gpu_are_shared_in_the_way_that_a_label_names(said, way):
     assert read("Labels:   " + f"nvidia.com/{said}".replace(" ", "\n          ")).host.gpu_sharing == way
+
+
+def test_drivers_of_two_nodes_that_share_a_minor_state_none():
+    rows = [f"nvidia.com/cuda.driver.{key}={value}" for key, value in (("major", 550), ("minor", 144), ("rev", "03"))]
+    assert read("\n".join(rows)).host.driver == "550.144.03"
+    assert read("\n".join([*rows, "nvidia.com/cuda.driver.major=535"])).host.driver is None

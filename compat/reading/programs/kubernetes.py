@@ -111,7 +111,7 @@ def _arch(known: Mapping[str, str]) -> Iterator[Claim]:
 def _number(fact: str, known: Mapping[str, str], stem: str, tails: tuple[str, ...]) -> Iterator[Claim]:
     """A version that has a label, or a label per part: major and minor, and for drivers a revision or none."""
     parts = [known.get(f"{stem}.{tail}", "") for tail in ("major", "minor", *tails[:1])]
-    whole = known.get(f"{stem}-version.full") or ".".join(part for part in parts if part)
+    whole = known.get(f"{stem}-version.full") or (parts[0] and ".".join(part for part in parts if part))
     if re.fullmatch(r"\d+(?:\.\d+){1,2}", whole):
         yield Claim(fact, whole, weight=Weight.LISTED)
 
