@@ -100,6 +100,7 @@ def counted(case: str, length: int) -> int:
             return step if frame.f_code.co_filename.startswith(OURS) else None
 
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            shipped.cache_clear()
             cli.run(arguments)  # what is read once is read now
             shipped.cache_clear()  # what is known of a matrix is asked anew, whatever ran in this process before
             sys.settrace(enter)

@@ -130,7 +130,7 @@ def test_a_devices_own_tool_names_it(vendor, name, target):
 
 def test_a_tpu_image_is_started_as_its_vendor_says():
     text = write(answer("jax==0.6.2", gpus=("TPU v5e",)).plan, Settings())
-    assert "docker run --rm --privileged --network host IMAGE" in text
+    assert "docker run --rm --privileged --network host --user 0 IMAGE" in text
     assert "jax[tpu]==0.6.2" in text
 
 
