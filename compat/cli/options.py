@@ -178,8 +178,7 @@ class WishOptions:
         """All that is wanted, in the order: typed alone, behind ``--framework``, in files."""
         from compat.app.wishes import wanted
 
-        words = (*(typed or ()), *(self.framework or ()))
-        return wanted(words, tuple(self.requirements_file or ()), matrix, conda=conda)
+        return wanted((*(typed or ()), *(self.framework or ())), self.requirements_file or (), matrix, conda=conda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +303,7 @@ class ImageOptions:
     requirement: Annotated[Texts, typer.Option(metavar="REQ", help="Further requirement (repeatable).")] = None
     apt: Annotated[Texts, typer.Option(metavar="PACKAGE", help="Further system package (repeatable).")] = None
     conda: Annotated[
-        Texts,
-        typer.Option(metavar="PACKAGE", help="Package of conda-forge, Python then comes from there (repeatable)."),
+        Texts, typer.Option(metavar="NAME", help="Package of conda-forge, Python then comes from there (repeatable).")
     ] = None
     compiler: Annotated[
         bool, typer.Option("--compiler", help="A C compiler and Python's headers, for torch.compile and Triton.")

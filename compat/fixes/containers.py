@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.fixes.boards as boards
 from compat.changes import Command, Container, Service, System
 from compat.commands import options_of
 from compat.facts import Host
 from compat.findings import Fix
-from compat.fixes import boards
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
 from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, WITH_AMD, of_system
