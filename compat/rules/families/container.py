@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-import compat.rules.deeds as remedies
+import compat.rules.deeds as deeds
 from compat.changes import Command, Container, Service, System
 from compat.errors import InputError
 from compat.findings import Fix, Severity
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def _with_gpu(host: Host, _: Matrix) -> Fix:
     """How this container is started with the GPUs that are known."""
-    return Fix("Start the container with the GPU.", changes=(remedies.run_with_gpu(host),))
+    return Fix("Start the container with the GPU.", changes=(deeds.run_with_gpu(host),))
 
 
 class ContainerVisibleDevices(NvidiaRule):
@@ -101,7 +101,7 @@ class ContainerNoGpu(Rule):
     area = "docker"
     requires = ("container-visible-devices",)
     asks = ("container", "device_nodes", "gpu_runtime", "engine_flavour")
-    changes = (System("container-toolkit"), remedies.CONFIGURE_DOCKER, Service("docker"), Container(gpus=True))
+    changes = (System("container-toolkit"), deeds.CONFIGURE_DOCKER, Service("docker"), Container(gpus=True))
 
     def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """The program runs in a container without GPU device nodes or driver.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
-import compat.rules.deeds as remedies
+import compat.rules.deeds as deeds
 from compat.changes import Command, System
 from compat.findings import Fix
 from compat.joints.verdict import Clash
@@ -70,7 +70,7 @@ class DriverOpenModuleUnsupportedGpu(NvidiaRule):
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The same branch, or the last one that serves the card."""
-        branch = remedies.last_branch(host, matrix) or remedies.branch(host)
+        branch = deeds.last_branch(host, matrix) or deeds.branch(host)
         return self.remedy(System("driver-proprietary", branch=branch))
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -93,8 +93,8 @@ class DriverGpuUnsupportedByBranch(NvidiaRule):
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The last branch that serves the card, in the words of this distribution."""
-        if remedies.last_branch(host, matrix):
-            return remedies.install_driver(host, matrix, self.remedy().text)
+        if deeds.last_branch(host, matrix):
+            return deeds.install_driver(host, matrix, self.remedy().text)
         return self.remedy()
 
     def check(self, host: Host, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing) -> Outcome:

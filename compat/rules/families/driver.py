@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
-import compat.rules.deeds as remedies
+import compat.rules.deeds as deeds
 from compat import versions
 from compat.changes import REBOOT, Command, Example, System, Variable
 from compat.findings import Fix
@@ -88,7 +88,7 @@ class NoDriver(NvidiaRule):
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """Driver packages of this distribution."""
-        return remedies.install_driver(host, matrix)
+        return deeds.install_driver(host, matrix)
 
     def check(self, host: Host, signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
         """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers; or a CUDA build and nvidia-smi do not.

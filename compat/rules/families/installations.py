@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-import compat.rules.deeds as remedies
+import compat.rules.deeds as deeds
 from compat.changes import Command, Example, Uninstall, Variable, install
 from compat.findings import Fix
 from compat.joints.packages import apart
@@ -59,7 +59,7 @@ class NoGpuHere(Rule):
         asked = (host.env or {}).get("NVIDIA_VISIBLE_DEVICES", "") not in {"", "void", "none"}
         where = "no GPU is in this container" if host.container else "this machine has no GPU"
         started = Fix(
-            "Start the container with the GPU, from the machine that has it.", changes=(remedies.run_with_gpu(host),)
+            "Start the container with the GPU, from the machine that has it.", changes=(deeds.run_with_gpu(host),)
         )
         own = (Command(f"envcheck resolve {built.name}=={plain(built.version)} --cpu"),) if built else ()
         elsewhere = Fix("Run it on a machine with a GPU, or take the CPU build on purpose.", changes=own)

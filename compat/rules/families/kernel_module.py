@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-import compat.rules.deeds as remedies
+import compat.rules.deeds as deeds
 from compat.changes import REBOOT, Command, Container, Example, System
 from compat.findings import Fix
 from compat.rules.families.rocm import amd_cards
@@ -70,7 +70,7 @@ class DriverNouveauBound(NvidiaRule):
         alone = host.absent("driver_library") and not host.driver_packages  # without nouveau nothing would drive it
         why = "Install the NVIDIA driver, whose package blacklists nouveau."
         detail = f"{held.name or held.pci or 'The GPU'} is held by {held.driver}."
-        return Found(detail=detail, fix=partial(remedies.install_driver, why=why) if alone else None)
+        return Found(detail=detail, fix=partial(deeds.install_driver, why=why) if alone else None)
 
 
 class DriverSecureBootUnsigned(NvidiaRule):
@@ -206,7 +206,7 @@ class DevicePermission(Rule):
     platforms = ("linux",)
     requires = ("container-cgroup-lost",)
     asks = ("device_nodes_denied", "groups", "device_groups")
-    changes = (Command("sudo usermod -aG render,video $USER", "host"), remedies.WITH_AMD)
+    changes = (Command("sudo usermod -aG render,video $USER", "host"), deeds.WITH_AMD)
 
     def check(self, case: Case, host: Host) -> Outcome:
         """A device node exists, and opening it is refused."""
@@ -231,7 +231,7 @@ class DevicePermission(Rule):
         """A container with AMD's nodes and without their group, in which a program sees no GPU."""
         if not case.signals.saying("no-access") or not commanded.lacks_group(case.commands):
             return None
-        nodes = replace(remedies.WITH_AMD, group="$(stat -c %g /dev/kfd)")
+        nodes = replace(deeds.WITH_AMD, group="$(stat -c %g /dev/kfd)")
         return Found(
             detail="The container gets AMD's device nodes, but not the group render that owns them.",
             confidence="likely",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
-import compat.rules.deeds as remedies
+import compat.rules.deeds as deeds
 from compat.changes import Container, Variable
 from compat.findings import Fix, Severity
 from compat.joints.verdict import FITS, Clash, Verdict
@@ -59,7 +59,7 @@ def _build(item: Installed, case: Case, windows: bool) -> Found | None:
         facts=(*told(driver=driver, driver_cuda=driver_cuda), item.fact),
         sources=cite(case.matrix, *rows),
         confidence="likely" if item.inferred else "certain",
-        fix=partial(remedies.install_driver, why=why),
+        fix=partial(deeds.install_driver, why=why),
     )
 
 
@@ -90,7 +90,7 @@ class DriverTooOldForRuntime(NvidiaRule):
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """Driver packages of this distribution."""
-        return remedies.install_driver(host, matrix, self.remedy().text)
+        return deeds.install_driver(host, matrix, self.remedy().text)
 
     def check(self, case: Case) -> Outcome:
         """The driver is below the lowest version on which programs of that CUDA release start.
