@@ -147,7 +147,9 @@ def _in_cluster(subject: Subject) -> Fix:
 
 def _toolkit(subject: Subject) -> Fix | None:
     """The engine has no hook for NVIDIA's GPUs: install the toolkit, then configure the engine."""
-    if subject.host.engine_flavour == "snap" or {"/snap/", "snap ", "docker.dockerd"} & {*subject.said("service")}:
+    snap = bool({"/snap/", "docker.dockerd"} & {*subject.said("service")})
+    snap = snap or any("snap install docker" in line for line in subject.case.commands)
+    if subject.host.engine_flavour == "snap" or snap:
         text = "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own."
         return Fix(text, changes=(Command("sudo snap remove docker"),))
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"

@@ -45,7 +45,6 @@ _SAID: Final = (
     # images for Jetson boards
     ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b)")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
-    ("service", pattern(r"\b(snap )(?:install|refresh) docker\b")),
 )
 
 
