@@ -59,15 +59,15 @@ def python(subject: Subject) -> Fix | None:
 
 def _unsaid(name: str, have: str, minors: Sequence[str], subject: Subject) -> Fix | None:
     """What pip's list leaves open where nobody states Python or system: it has the release without its tag, or none."""
-    listed = ",".join(subject.said("listed")[:1]).replace(" ", "").split(",")
+    listed = _listed(subject)
     if have and have in listed:
         return Fix(
             f"pip lists {name} {have} for this Python: ask for it without the tag, or by the index that has the tag."
         )
-    if listed != [""] or not minors or subject.host.python or subject.host.platform or not subject.case.signals.heard:
+    if listed or not minors or subject.host.python or subject.host.platform or not subject.case.signals.heard:
         return None
     return Fix(
-        f"{name} {have} has files for Python {minors[0]} to {minors[-1]} of 64 bits, not for every system: take one."
+        f"Take Python {minors[0]} to {minors[-1]} of 64 bits: {name} {have} has files for these on some systems."
     )
 
 
@@ -75,8 +75,8 @@ def _untagged(name: str, subject: Subject) -> Fix | None:
     """A build of CUDA that pip lists beside the plain one on Linux and Windows of x86_64, and not here."""
     wish = requirement(subject.case.signals.value("requirement"))
     tag = wish.spec.rpartition("+")[2] if wish and "+" in wish.spec else ""
-    listed = ",".join(subject.said("listed")[:1]).replace(" ", "").split(",")
-    if not wish or not tag or "+" in ",".join(listed) or subject.host.platform:
+    listed = _listed(subject)
+    if not wish or not tag or not listed or any("+" in one for one in listed) or subject.host.platform:
         return None
     until = (
         subject.matrix.turn("torch-page").version
@@ -105,10 +105,10 @@ def _on_linux(name: str, have: str, subject: Subject) -> Fix | None:
 
 def _another_system(name: str, subject: Subject) -> Fix | None:
     """The last release that pip lists, where no Python of the usual systems ends there: the system has no later one."""
-    listed = subject.said("listed")
+    listed = _listed(subject)
     if not listed or subject.host.python or subject.host.platform or standing(subject.case.signals) != "newer":
         return None
-    last = listed[0].rpartition(",")[2].strip()
+    last = listed[-1]
     rows = [row for row in subject.matrix.builds(name) if not row.index and is_version(row.version)]
     newest: dict[str, str] = {}
     for row in rows:
@@ -125,8 +125,7 @@ def _by_message(subject: Subject) -> Fix | None:
     wish = requirement(subject.case.signals.value("requirement"))
     if wish is None or subject.finding.confidence != "possible":
         return None
-    version, listed = plain(wish.spec.removeprefix("==")), ",".join(subject.said("listed")[:1])
-    offered = [one for one in map(str.strip, listed.split(",")) if is_version(one)]
+    version, offered = plain(wish.spec.removeprefix("==")), [one for one in _listed(subject) if is_version(one)]
     newer = [one for one in offered if is_version(version) and versions.release(one) > versions.release(version)]
     if newer:
         first = min(newer, key=versions.release)
@@ -221,17 +220,22 @@ def _by_processor(name: str, subject: Subject) -> Fix | None:
 
 def _last_listed(subject: Subject) -> Fix | None:
     """The last release that pip lists for a Mac."""
-    name, listed = _wished_name(subject), subject.said("listed")
+    name, listed = _wished_name(subject), _listed(subject)
     rows = subject.matrix.builds(name) if name else ()
     made = [row.version for row in rows if is_version(row.version) and "macosx_x86_64" in row.platforms]
     if not name or not (listed or (made and subject.host.arch == "x86_64")):
         return None
-    last = listed[0].rpartition(",")[2].strip() if listed else max(made, key=versions.release)
+    last = listed[-1] if listed else max(made, key=versions.release)
     here = "this Mac's processor or Python" if subject.host.platform == "darwin" else "this system or Python"
     wish = requirement(subject.case.signals.value("requirement"))
     asked = _wished(name, subject) or (wish.spec if wish else "")
     text = f"{name} {asked} is not made for {here}: {last} is the last that is."
     return Fix(text.replace("  ", " "), changes=(Install(packages=(Package(name=name, version=last),)),))
+
+
+def _listed(subject: Subject) -> list[str]:
+    """The releases that pip lists, in its order; none where it lists none."""
+    return [one.strip() for text in subject.said("listed")[:1] for one in text.split(",")]
 
 
 def _pythons(rows: Sequence[Build], platform: str) -> set[str]:
@@ -263,7 +267,7 @@ def _of_others(subject: Subject) -> Fix | None:
     if package is None or not package.on_windows or subject.host.platform not in {None, "windows"}:
         return None
     if subject.host.platform is None:
-        return Fix(f"{package.name} has no wheels for Windows: there take those of {package.on_windows}, or WSL2.")
+        return Fix(f"On Windows, for which {package.name} has no wheels, take {package.on_windows}, or WSL2.")
     text = f"{package.name} has no wheels for Windows: take those of {package.on_windows}."
     return Fix(text, changes=(Install(packages=(Package(name=package.on_windows),)),))
 
