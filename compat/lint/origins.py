@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _GPU_EXTRA: Final = re.compile(r"cuda|rocm|gpu")
 # Packages of which every release is on the default index as source, whatever else lies on other pages.
 _SOURCE_EVERYWHERE: Final = frozenset({"jax"})
-# Others of which the default index has wheels alone, by all files of their releases (matrix/observed).
-_WHEELS_ALONE: Final = frozenset({"onnxruntime", "onnxruntime-gpu", "tensorflow-text", "faiss-gpu", "ctranslate2"})
 
 _STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_stable)\.?(?:html)?$")
 _MIRROR_PARTS: Final = 3  # of a mirror's path at most: ``/pypi/web/simple``
@@ -278,7 +276,9 @@ def _settled(matrix: Matrix) -> frozenset[str]:
 
 def has_source(name: str, matrix: Matrix) -> bool:
     """Whether a package may be on the default index as source, too."""
-    return name not in _settled(matrix) | _WHEELS_ALONE or name in _SOURCE_EVERYWHERE
+    package = matrix.package(name)
+    alone = name in _settled(matrix) or (package is not None and package.wheels_alone)
+    return not alone or name in _SOURCE_EVERYWHERE
 
 
 def _absent(request: Request, known: list[Build], place: Place) -> Outcome:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from compat import matrix, versions
+
+OBSERVED = Path(__file__).resolve().parents[2] / "matrix" / "observed"
 
 
 @pytest.mark.parametrize("package", ["torch", "tensorflow", "jax", "paddlepaddle", "torchvision"])
@@ -55,3 +60,11 @@ def test_overlay_counts_for_one_release_too(tmp_path):
 )
 def test_releases_are_compared_by_their_numbers(left, right, same):
     assert versions.same_release(left, right) is same
+
+
+def test_a_package_of_wheels_alone_has_no_release_as_source():
+    alone = [name for name, row in matrix.matrix().packages.items() if row.wheels_alone]
+    assert alone
+    for name in alone:
+        releases = json.loads((OBSERVED / f"{name}.json").read_text("utf-8"))["releases"]
+        assert [number for number, told in releases.items() if told.get("source")] == [], name

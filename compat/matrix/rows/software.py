@@ -33,6 +33,7 @@ class Package(Row):
             no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
         elsewhere: a maker of GPUs and where builds for those are that no row is for, ``amd: wheels for ...``.
         on_windows: distribution of others that has its wheels for Windows, where it has none (``triton-windows``).
+        wheels_alone: whether no release is on the default index as source.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Package(Row):
     preload: str = ""
     elsewhere: tuple[str, ...] = ()
     on_windows: str = ""
+    wheels_alone: bool = False
 
 
 @row("applications", key="name")
