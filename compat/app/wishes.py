@@ -51,8 +51,13 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix, *, conda:
     pythons = tuple(ask.python for ask in asks.values() if ask.kind == "conda" and ask.python)
     known = [text for name, text in listed if _is_known(name, matrix)]
     beside = [text for name, text in listed if not _is_known(name, matrix)]
-    channels = dict.fromkeys(text for ask in asks.values() for text in _channels(ask)) if apart else ()
-    return Wishes(*(tuple(dict.fromkeys(texts)) for texts in ((*typed, *known), beside, pythons, apart, channels)))
+    return Wishes(
+        known=tuple(dict.fromkeys((*typed, *known))),
+        beside=tuple(dict.fromkeys(beside)),
+        pythons=pythons,
+        conda=tuple(dict.fromkeys(apart)),
+        channels=tuple(dict.fromkeys(text for ask in asks.values() for text in _channels(ask))) if apart else (),
+    )
 
 
 def demand_requirement(text: str, where: str = "") -> None:

@@ -30,6 +30,7 @@ _DISTRIBUTIONS: Final = ("ubuntu", "debian", "rockylinux", "almalinux", "fedora"
 _BOARD: Final = re.compile(r"(^|/)(l4t|jetson)|(^|/)dustynv/")
 _BOARD_TAG: Final = re.compile(r"(^|-)(l4t-r\d|jetson|jetpack)")
 _NGC: Final = "nvcr.io/nvidia/"
+_MONTH: Final = re.compile(r"\d\d\.\d\d-py3")  # tags of NVIDIA's framework images
 # Repositories whose moving tags hold the newest release of a framework.
 _MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
 _FLOATING: Final = re.compile(r"(latest|nightly|edge|main|master|dev)([-_].*)?|.*[-_](latest|nightly)|latest.*")
@@ -106,11 +107,10 @@ def read(reference: str, matrix: Matrix) -> Base:
 
 def _major(base: Base, matrix: Matrix) -> int:
     """The CUDA major of NVIDIA's framework image of a month without a row: that of the months before and after."""
-    month = re.match(r"\d\d\.\d\d(?=-py3$)", base.tag)
-    if base.cuda or month is None or base.repository != f"{_NGC}pytorch":
+    if base.cuda or not _MONTH.fullmatch(base.tag) or base.repository != f"{_NGC}pytorch":
         return 0
     rows = matrix.select("images", repository=base.repository)
-    known = {row.tag: row.runtime for row in rows if re.fullmatch(r"cuda[\d.]+", row.runtime) and len(row.tag) == 9}
+    known = {row.tag: row.runtime for row in rows if row.runtime.startswith("cuda") and _MONTH.fullmatch(row.tag)}
     before, after = (tag for tag in known if tag < base.tag), (tag for tag in known if tag > base.tag)
     around = [max(before, default=""), min(after, default="")]
     majors = {versions.major(known[tag].removeprefix("cuda")) for tag in around if tag}
