@@ -46,8 +46,11 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix, *, conda:
     for text in typed:
         demand_requirement(text)
     asks = {name: _asked(name) for name in files}
-    apart = [item for name, ask in asks.items() for item in _apart(name, ask, matrix, taken=conda)]
-    listed = [line for name, ask in asks.items() for line in _listed(name, ask, matrix)]
+    told = [(name, _apart(name, ask, matrix, taken=conda), _listed(ask, matrix)) for name, ask in asks.items()]
+    if empty := next((name for name, *held in told if not any(held)), ""):
+        raise InputError("holds no requirement", where=empty, expected="lines such as torch==2.9.1")
+    apart = [item for _, items, _ in told for item in items]
+    listed = [line for *_, lines in told for line in lines]
     pythons = tuple(ask.python for ask in asks.values() if ask.kind == "conda" and ask.python)
     known = [text for name, text in listed if _is_known(name, matrix)]
     beside = [text for name, text in listed if not _is_known(name, matrix)]
@@ -92,7 +95,7 @@ def _asked(name: str) -> Ask:
         return Ask(file=name, kind="requirements")
 
 
-def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
+def _listed(ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
     """Name and text of each requirement of a file, those of the files that it names included.
 
     Of conda's packages those that the matrix knows are taken under pip's names.
@@ -107,8 +110,6 @@ def _listed(name: str, ask: Ask, matrix: Matrix) -> list[tuple[str, str]]:
                 found.append((item.name, f"{item.text}; {item.marker}" if item.marker else item.text))
             elif _is_known(known, matrix):
                 found.append((known, known + item.spec))
-    if not found:
-        raise InputError("holds no requirement", where=name, expected="lines such as torch==2.9.1")
     return found
 
 

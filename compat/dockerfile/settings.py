@@ -91,10 +91,10 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     # a word that ends with a minus makes apt-get remove the package (apt-get(8), "install")
     "apt": (re.compile(r"[a-z0-9][a-z0-9+.\-]*[a-z0-9+.](=[\w.+:~*\-]*[\w.+:~*])?"), "a package name, or name=version"),
     "conda": (
-        re.compile(r"([\w./\-]+::)?[A-Za-z0-9_][\w.\-]*( ?[=<>!~][\w.*+!=<>~,| ]*)?"),
+        re.compile(r"(\w[\w./\-]*::)?[A-Za-z0-9_][\w.\-]*( ?[=<>!~][\w.*+!=<>~,| ]*)?"),
         "a package of conda's, such as gdal or gdal>=3.8",
     ),
-    "channels": (re.compile(r"(https?://)?[\w.\-/:]+"), "a channel of conda's, such as conda-forge"),
+    "channels": (re.compile(r"https?://\w[\w.\-/:]*|\w[\w.\-/]*"), "a channel of conda's, such as conda-forge"),
     "digest": (re.compile(r"sha256:[0-9a-f]{64}"), "sha256: and 64 hexadecimal digits"),
     "image": (re.compile(r"[a-z0-9][\w.\-/:]*(@sha256:[0-9a-f]{64})?"), "an image reference"),
     "label": (re.compile(r"[a-z0-9]+([.\-_][a-z0-9]+)*"), "lower-case words joined by dots"),

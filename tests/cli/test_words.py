@@ -63,6 +63,9 @@ def test_an_environment_of_conda_is_planned_and_loses_no_package(envcheck, tmp_p
         *("--channel", "bioconda", f"python={text.partition('Python ')[2][:4].rstrip(',')}", "pip"),
         *("blas=*=mkl", "gdal", "rdkit >=2024", "typing_extensions"),
     ]
+    file.write_text("dependencies: [gdal]\n")  # a file of nothing but conda's
+    code, text, _ = envcheck("dockerfile", "torch==2.0.1", "-r", str(file), *CARD)
+    assert (code, text.count(" gdal")) == (0, 1)
     file.write_text("dependencies: [pytorch=2.0.1, pytorch-cuda=11.8]\n")  # the plan chooses it
     code, _, err = envcheck("dockerfile", "-r", str(file), *CARD)
     assert code == 2

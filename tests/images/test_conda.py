@@ -48,7 +48,13 @@ def test_what_has_no_place_for_them_is_refused(plan, wish):
         write(plan, Settings(conda=("gdal",), **wish))
 
 
-@pytest.mark.parametrize("name", ["--file=x", "a\nUSER 0", "$(id)", "a`b`", ""])
+@pytest.mark.parametrize("name", ["--file=x", "--x::gdal", "gdal>=3;rm -rf /", "a\nUSER 0", "$(id)", "a`b`", ""])
 def test_what_is_no_package_is_refused(plan, name):
     with pytest.raises(InputErrors, match="conda"):
         write(plan, Settings(conda=(name,)))
+
+
+@pytest.mark.parametrize("name", ["--override-channels", "-c", "a b", "https://", ""])
+def test_what_is_no_channel_is_refused(plan, name):
+    with pytest.raises(InputErrors, match="channels"):
+        write(plan, Settings(conda=("gdal",), channels=(name,)))
