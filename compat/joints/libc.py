@@ -5,15 +5,13 @@ Sources: platform tags of wheels (PEP 600: ``manylinux_2_28`` is glibc 2.28); mu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict, sure
 
 if TYPE_CHECKING:
     from compat.matrix.rows import Build, System
-
-_NAMED_OLDER: Final = frozenset({"torch", "torchvision", "torchaudio", "triton", "vllm"})
 
 
 def is_compiled(build: Build) -> bool:
@@ -33,12 +31,11 @@ def reaches(glibc: str, floor: str) -> bool:
 
 
 def is_read(build: Build, named: str) -> bool:
-    """Whether a pip reads the names of a build's wheels on the default index; empty where it reads all.
+    """Whether a pip reads the names of a build's wheels on the default index.
 
-    ``named``: the newest glibc in a name that it reads. The names of PyTorch's family say an older one than they need.
+    ``named``: the newest glibc in a name that it reads; empty where it reads all.
     """
-    known = bool(named and build.glibc) and not build.index and build.package not in _NAMED_OLDER
-    return not known or reaches(named, build.glibc)
+    return not (named and build.glibc) or bool(build.index) or reaches(named, build.glibc)
 
 
 def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:

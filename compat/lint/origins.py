@@ -274,13 +274,6 @@ def _settled(matrix: Matrix) -> frozenset[str]:
     return frozenset(frameworks | {"torchvision", "torchaudio", "jaxlib"})
 
 
-def has_source(name: str, matrix: Matrix) -> bool:
-    """Whether a package may be on the default index as source, too."""
-    package = matrix.package(name)
-    alone = name in _settled(matrix) or (package is not None and package.wheels_alone)
-    return not alone or name in _SOURCE_EVERYWHERE
-
-
 def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
     """Whether a release that the matrix lacks does not exist, or lies outside of what it covers.
 

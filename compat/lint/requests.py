@@ -172,7 +172,8 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
 def _not_read(item: Taken, build: Build, scene: Scene) -> Iterator[Finding]:
     """version-does-not-exist: a release of which the system's pip reads no wheel, as their names are newer than it."""
     row, first, last = (scene.matrix.system(scene.base.os if scene.base else ""), *map(scene.matrix.turn, _PIPS))
-    if row is None or origins.has_source(build.package, scene.matrix):
+    package = scene.matrix.package(build.package)
+    if row is None or package is None or not package.wheels_alone:
         return
     what = f"{item.request.text} has wheels for glibc {build.glibc} and later alone"
     detail = f"{what}, and the pip of {row.os} is too old to read their names."

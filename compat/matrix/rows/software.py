@@ -33,7 +33,8 @@ class Package(Row):
             no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
         elsewhere: a maker of GPUs and where builds for those are that no row is for, ``amd: wheels for ...``.
         on_windows: distribution of others that has its wheels for Windows, where it has none (``triton-windows``).
-        wheels_alone: whether no release is on the default index as source.
+        wheels_alone: whether the default index has wheels of it and no source, and their names tell the glibc that they
+            need (those of PyTorch's family say an older one).
     """
 
     name: str
