@@ -139,7 +139,7 @@ def _of_the_month(repository: str, tag: str, matrix: Matrix) -> Image | None:
         r"nvcr\.io/nvidia/(?:tensorflow|jax|paddlepaddle|tensorrt|tritonserver|mxnet)", repository
     ):
         return None
-    row = _rows(matrix).get(f"nvcr.io/nvidia/pytorch:{month.group()}-py3")
+    row = _rows(matrix).get(f"{_NGC}pytorch:{month.group()}-py3")
     return replace(row, framework="") if row else None
 
 
