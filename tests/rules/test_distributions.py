@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import compat.rules.deeds as remedies
+import compat.rules.deeds as deeds
 from compat.app.explain import commands_of
 from compat.changes import System
 from compat.commands import Place, typed
@@ -242,19 +242,19 @@ def test_a_derived_distribution_takes_the_commands_of_its_parent(derived, parent
     for row in matrix.table("commands"):
         task = System(row.deed, branch="550", release="12-4", major="13", option="x")
         fix = Fix("Do it.", changes=(task,))
-        mine, theirs = (remedies.spelled(fix, facts("t", os=name), matrix) for name in (derived, parent))
+        mine, theirs = (deeds.spelled(fix, facts("t", os=name), matrix) for name in (derived, parent))
         assert mine == theirs, row.deed
 
 
 def test_no_command_is_invented_for_a_system_that_is_not_known(matrix):
-    deeds = {row.deed for row in matrix.table("commands")}
+    tasks = {row.deed for row in matrix.table("commands")}
     for values in ({}, {"os": "plan9"}, {"os": "nixos24.05"}, {"os": ""}):
-        fix = remedies.spelled(Fix("Do it.", changes=tuple(map(System, deeds))), facts("t", **values), matrix)
+        fix = deeds.spelled(Fix("Do it.", changes=tuple(map(System, tasks))), facts("t", **values), matrix)
         assert fix == Fix("Do it.")
 
 
 def test_a_command_whose_value_is_unknown_is_left_out(matrix):
-    fix = remedies.spelled(Fix("Do it.", changes=(System("fabric-manager"),)), facts("t", os="debian12"), matrix)
+    fix = deeds.spelled(Fix("Do it.", changes=(System("fabric-manager"),)), facts("t", os="debian12"), matrix)
     assert lines(fix) == ("sudo systemctl enable --now nvidia-fabricmanager",)
 
 
@@ -280,7 +280,7 @@ def test_a_driver_is_never_removed_with_the_container_toolkit(matrix):
 
 
 def test_every_deed_that_a_rule_names_is_known_for_the_great_distributions(matrix):
-    rules = Path(remedies.__file__).parent
+    rules = Path(deeds.__file__).parent
     named = {deed for path in rules.rglob("*.py") for deed in re.findall(r'System\("([a-z-]+)"', path.read_text())}
     known = {(row.deed, row.system) for row in matrix.table("commands")}
     assert named
