@@ -24,6 +24,28 @@ def test_open_causes_are_answered_by_at_most_three_commands_that_decide_them():
     assert len({one.run for one in found}) == len(found)
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The GPU is not available in a notebook by default",
+        "GPU is not detected on my laptop since the upgrade",
+        "it cannot find the graphics card and runs on the CPU instead",
+        "please document the fallback to the CPU when there is no suitable GPU around",
+    ],
+)
+def test_what_a_person_writes_is_no_evidence_and_is_asked_back(sentence):
+    found = asked(sentence)
+    assert found.findings == ()
+    assert found.questions
+
+
+@pytest.mark.parametrize(
+    "line", ["Error: No GPU device found!", "RuntimeError: CUDA is not available", "WARNING: falling back to CPU"]
+)
+def test_what_a_program_prints_is(line):
+    assert [one.code for one in asked(line).findings][:1] == ["cpu-only-build"]
+
+
 def test_a_sure_finding_asks_nothing():
     assert asked(packages={"torch": "2.1.0", "torchvision": "0.15.2"}).questions == ()
 
