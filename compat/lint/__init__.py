@@ -28,6 +28,8 @@ from compat.lint import (
 )
 from compat.lint.pages import RULES
 from compat.lint.stages import scenes
+from compat.lint.walk import together, worlds_of
+from compat.sources.values import ORDERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "lint"]
 
+# Wheel platforms that a marker may be for, beside that of most machines with a GPU.
+_PLACES: Final = ("linux_aarch64", "win_amd64", "macosx_arm64")
 # What a batch script has in an image's place is a toolkit of the machine, which nobody ships; a compose file's images
 # are told of as its services.
 _OF_IMAGES: Final = (images, systems)
@@ -74,7 +78,8 @@ def lint(
     """
     _bounded(ask, matrix)
     stages = tuple(scenes(ask, matrix, on))
-    found = [finding for finding in _findings(ask, stages, matrix, on) if _chosen(finding.code, select, ignore)]
+    told = (*_findings(ask, stages, matrix, on), *(_elsewhere(ask, stages, matrix) if on is None else ()))
+    found = [finding for finding in told if _chosen(finding.code, select, ignore)]
     kept = [finding for finding in found if not _silenced(finding, ask)]
     left = (why for scene in stages for why in scene.left)
     unread = [Unchecked(ask.file, why) for why in (*ask.unread, *dict.fromkeys(left))]
@@ -113,6 +118,22 @@ def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix, on: Host | None
     yield from steps.refused(ask)
     yield from steps.services(ask, matrix)
     yield from serving.services(ask, matrix, on)
+
+
+def _elsewhere(ask: Ask, stages: Sequence[Scene], matrix: Matrix) -> Iterator[Finding]:
+    """Pairs on lines that another platform alone installs, by their markers: each half of a split is judged by itself.
+
+    An image has one platform, and what a lock holds was solved.
+    """
+    if ask.kind in ORDERED or ask.kind == "lock" or not stages:
+        return
+    asked = [each for stage in ask.stages for step in stage.installs for each in step.requests if each.marker]
+    left = [each for each in asked if not together((each.marker,), stages[0].worlds)]
+    for place in _PLACES if left else ():
+        worlds = worlds_of(place, stages[0].pythons, ask.python)
+        lines = {each.line for each in left if together((each.marker,), worlds)}
+        for scene in scenes(ask, matrix, None, place) if lines else ():
+            yield from (one for one in fits.tied(scene) if one.place and one.place.line in lines)
 
 
 def _folded(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -62,7 +62,8 @@ def _pairs(scene: Scene) -> Iterator[Finding]:
 def _naming(scene: Scene) -> Iterator[tuple[Taken, Taken, set[str]]]:
     """Each request with each other one whose package it requires, and how: with n versions of each of two n * n."""
     by_name: dict[str, list[Taken]] = {}
-    taken = _distinct(scene.asked)
+    own = scene.base.installed if scene.base else ()
+    taken = _distinct((*scene.asked, *(item for item in scene.env if item.base and item.request.name in own)))
     for item in (*taken, *(item for item in scene.env if item.by)):
         by_name.setdefault(item.request.name, []).append(item)
     for item in taken:
@@ -83,7 +84,7 @@ def _may_meet(item: Taken, other: Taken, scene: Scene) -> bool:
     """Whether some environment holds both; what was asked for without its dependencies bounds nothing."""
     if other is item or other.base or alternatives(item, other) or not alike(item.step, other.step):
         return False
-    if item.of_conda or other.of_conda:  # what else conda's builds require is not what the wheels do
+    if item.base or item.of_conda or other.of_conda:  # what else conda's builds require is not what the wheels do
         known = scene.matrix.package(other.request.name) or other.request.name == "numpy"
         if not known or (item.request.build and other.request.build):
             return False
@@ -154,15 +155,27 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
         f"{_named(item)} {what} {other.request.name}{spec}, and {other.text if other.by else _named(other)} {then}."
     )
     loose = separate and not (item.request.exact or item.by or other.request.exact)  # today's newest of two steps
-    sure = (both or compiled or not separate) and not (loose or _has_other_line(item, scene))
+    sure = both or compiled or not separate or _does_not_load(item, other, spec, scene)
+    sure = sure and not (loose or _has_other_line(item, scene))
     level: Severity = "error" if sure else "warning"
     fix = moved or f"Pin {other.request.name}{spec}."
     return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 
+def _does_not_load(item: Taken, other: Taken, spec: str, scene: Scene) -> bool:
+    """Whether a framework that was compiled for NumPy 1 gets NumPy 2, whose ABI is another one."""
+    two = next(f">={row.version}" for row in scene.matrix.table("majors") if row.name == "numpy")
+    return (
+        other.request.name == "numpy"
+        and _is_framework(item, scene)
+        and versions.clashes(spec, two)
+        and versions.admits(two, other.version) is True
+    )
+
+
 def _named(item: Taken) -> str:
     """A package with the version that it gets; the request alone where that says it."""
-    return item.request.text if item.request.exact else f"{item.request.name} {item.version}".rstrip()
+    return item.text if item.base or item.request.exact else f"{item.request.name} {item.version}".rstrip()
 
 
 def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:

@@ -264,6 +264,8 @@ def replaced(scene: Scene) -> Iterator[Finding]:
             continue
         if re.search(r"\+(?:\w+\.)?nv\d", new.request.exact):
             continue  # made for this JetPack or container, and put there on purpose
+        if old.request.name not in base.installed and new.version:
+            continue  # what the image is made for requires the old one: told as a pair
         if id(new) not in there or old.version.partition("+")[0] == new.version.partition("+")[0] != "":
             continue
         what = new.text if new.by else f"{new.request.name} {new.version}".rstrip()

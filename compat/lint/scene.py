@@ -54,6 +54,7 @@ class Scene:
         final: whether this stage is shipped.
         machine: facts of the machine that the files are meant for, if one was named.
         device: ``cuda`` or ``rocm``, the one runtime that this machine's GPUs have; empty if none or several.
+        place: wheel platform that some lines are for by their markers; empty for the one of all others.
     """
 
     ask: Ask
@@ -77,10 +78,13 @@ class Scene:
     worlds: tuple[Environment, ...] = ()
     machine: Host | None = None
     device: str = ""
+    place: str = ""
 
     @cached_property
     def platform(self) -> str:
         """The platform whose wheels are installed here."""
+        if self.place:
+            return self.place
         if self.base is None and self.machine is not None and self.machine.platform:
             return versions.place_of(self.machine.platform, self.arch)
         windows = self.base and re.search(r"(^|/)windows(/|$)|windowsservercore|nanoserver", self.base.reference)

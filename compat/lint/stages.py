@@ -32,14 +32,17 @@ _BRING_NOTHING: Final = frozenset(
 )  # fmt: skip
 
 
-def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None) -> Iterator[Scene]:
-    """One scene per stage that can be built; files that are no Dockerfile have one without a base."""
+def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None, place: str = "") -> Iterator[Scene]:
+    """One scene per stage that can be built; files that are no Dockerfile have one without a base.
+
+    ``place``: wheel platform to judge them on, where it is not that of the file or the machine.
+    """
     made: dict[str, Scene] = {}
     for number, stage in enumerate(ask.stages):
         chain = ask.chain(stage)
         imaged = ask.kind in IMAGED and (chain[0].base or ask.kind != "workflow")
         base = bases.read(chain[0].base, matrix) if imaged else bases.of_modules(stage.modules)
-        scene = _scene(ask, stage, chain, base, matrix, made, machine)
+        scene = _scene(ask, stage, chain, base, matrix, made, machine, place)
         made |= {name: scene for name in (stage.name.lower(), str(number)) if name}
         scratch = base is not None and base.reference.lower() == "scratch"
         if not scratch and (stage.name or stage is ask.final or _is_used(number, ask)):
@@ -59,6 +62,7 @@ def _scene(
     matrix: Matrix,
     made: dict[str, Scene],
     machine: Host | None,
+    place: str,
 ) -> Scene:
     """One stage with all that its ancestors left in it: what is installed, by which Python, on which base.
 
@@ -78,6 +82,7 @@ def _scene(
         ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, python=python, commands=commands, arch=arch,
         glibc=glibc, final=stage is ask.final or ask.kind not in BUILT, machine=machine,
         has_python=_has_python(chain, base, commands), device=vendor_runtime(machine) if machine else "",
+        place=place,
     )  # fmt: skip
     worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
     another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)

@@ -74,6 +74,7 @@ def _groups(document: dict[str, Any], text: str) -> Iterator[tuple[str, list[tup
     for key, section in (
         ("optional-dependencies", table(project.get("optional-dependencies"))),
         ("dependency-groups", table(document.get("dependency-groups"))),
+        ("dev-dependencies", table(table(table(document.get("tool")).get("pdm")).get("dev-dependencies"))),
     ):
         finder = Finder(text).after(key)
         for name, lines in section.items():

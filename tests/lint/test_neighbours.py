@@ -41,6 +41,17 @@ PAIRS = [
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.3'\n",
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.1'\n",
     ),
+    # what the base's framework was compiled for
+    (
+        "framework-pair-mismatch",
+        "FROM tensorflow/tensorflow:2.15.0-gpu\nRUN pip install numpy==2.1.0\n",
+        "FROM tensorflow/tensorflow:2.15.0-gpu\nRUN pip install numpy==1.26.4\n",
+    ),
+    (
+        "numpy-abi-mismatch",
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nRUN pip install numpy==2.1.0\n",
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nRUN pip install torch==2.6.0 numpy==2.1.0\n",
+    ),
     # a server uses the CUDA of its own image, beside what pip brings
     (
         "double-cuda",

@@ -103,6 +103,9 @@ SPLIT = [
     (("torch==2.6.0; sys_platform == 'linux'\ntorchvision==0.21.0; sys_platform == 'linux'\n"
       "torch==2.2.1; sys_platform == 'darwin'\ntorchvision==0.17.1; sys_platform == 'darwin'\n"), False),
     ("torch==2.6.0; python_version >= '3.10'\ntorchvision==0.17.1; python_version < '3.10'\n", False),
+    ("torch==2.6.0; platform_machine == 'aarch64'\ntorchvision==0.20.1; platform_machine == 'aarch64'\n", True),
+    (("torch==2.6.0; sys_platform == 'linux'\ntorchvision==0.21.0; sys_platform == 'linux'\n"
+      "torch==2.2.2; sys_platform == 'darwin'\ntorchvision==0.16.2; sys_platform == 'darwin'\n"), True),
     ("torch==2.6.0; platform_machine == 'x86_64'\ntorchvision==0.17.1; platform_machine == 'ppc64le'\n", False),
     # and a marker switches no check off
     ("torch==2.6.0; python_version >= '3.9'\ntorchvision==0.17.1; python_version >= '3.9'\n", True),

@@ -145,6 +145,14 @@ def test_pdms_sources(name, more, index, extra):
     assert [found[1:3] for found in asked(PDM.format(name, CU, more), "pyproject.toml")] == [(index, extra)]
 
 
+def test_pdms_groups_for_development():
+    text = '[project]\ndependencies = ["torch==2.6.0"]\n[tool.pdm.dev-dependencies]\ntest = [\n"torch==2.5.1",\n]\n'
+    assert [(spec, group, line) for spec, _, _, group, line in asked(text, "pyproject.toml")] == [
+        ("==2.6.0", "", 2),
+        ("==2.5.1", "+test", 5),
+    ]
+
+
 def test_hatchs_environments_with_the_index_that_they_set():
     text = f"""[tool.hatch.envs.gpu]
 dependencies = ["torch==2.6.0"]
