@@ -14,11 +14,13 @@ from compat.registry.wheels import platforms, pythons
 __all__ = ["is_wheel", "platforms", "python_key", "pythons", "requirements", "spell"]
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from index_pages import File
 
 _EXTRAS = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 _GPU_EXTRA = re.compile(
-    r"and-cuda|cuda.*|cu1\d|rocm.*|tpu|with.cuda|minimum-jaxlib|device-.*|xpu|pytorch|jax|core_cu1\d"
+    r"and-cuda|cuda.*|srt|cu1\d|rocm.*|tpu|with.cuda|minimum-jaxlib|device-.*|xpu|pytorch|jax|core_cu1\d"
 )
 _GPU_PACKAGE = re.compile(r"nvidia-.*|cuda-.*|tensorrt.*|rocm.*|cupy.*")
 _ALWAYS = re.compile(
@@ -34,8 +36,21 @@ def is_wheel(file: File) -> bool:
 
 def requirements(text: str) -> tuple[str, ...]:
     """Requirements that can decide between releases: with a version, or on a framework; of extras a GPU's alone."""
-    lines = HeaderParser().parsestr(text).get_all("Requires-Dist") or []
-    return tuple(sorted({line for raw in lines if (line := _decisive(raw))}))
+    headers = HeaderParser().parsestr(text)
+    lines = headers.get_all("Requires-Dist") or []
+    every = (*lines, *_inherited(lines, canonicalize_name(headers.get("Name") or "")))
+    return tuple(sorted({line for raw in every if (line := _decisive(raw))}))
+
+
+def _inherited(lines: list[str], own: str) -> Iterator[str]:
+    """What an extra takes from others of its own package: ``sglang[runtime_common]; extra == "srt"``."""
+    for named in (line for line in lines if canonicalize_name(re.split(r"[^\w.-]", line, maxsplit=1)[0]) == own):
+        listed, by = re.search(r"\[([^\]]+)\]", named), _EXTRAS.search(named)
+        inner = {canonicalize_name(extra.strip()) for extra in (listed[1].split(",") if listed and by else ())}
+        for line in lines:
+            asked = _EXTRAS.findall(line)
+            if by and len(asked) == 1 and canonicalize_name(asked[0]) in inner:
+                yield line.replace(asked[0], by[1])
 
 
 def _decisive(raw: str) -> str:

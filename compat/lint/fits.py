@@ -145,7 +145,11 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     spec = dispute.objection.left
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
-    moved = nearest.instead(item, other, scene) if both and item.request.exact and not (item.by or other.by) else ""
+    moved = (
+        nearest.instead(item, other, scene)
+        if both and item.request.exact and not (item.base or item.by or other.by)
+        else ""
+    )
     separate = not solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"

@@ -371,7 +371,9 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
     """The frameworks that a base image brings, with their builds where they are known, and PyTorch's companions."""
     step = Install(manager="pip", line=line)
     for name, version in base.installed.items():
-        found = next((row for row in matrix.builds(name) if row.version == version and _is_of(row, base)), None)
+        rows = [row for row in matrix.builds(name) if row.version == version]
+        whole = (row for row in rows if row.extras and not row.runtime)  # a server's image has all that it serves with
+        found = next((row for row in rows if _is_of(row, base)), next(whole, None))
         why = "vendor" if base.repository.startswith("nvcr.io/nvidia/") else "base"
         outcome = origins.Outcome("build", found) if found else origins.Outcome("unknown", why=why)
         request = Request(name=name, spec=f"=={version}" if version else "", line=line)

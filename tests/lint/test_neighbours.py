@@ -41,6 +41,17 @@ PAIRS = [
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.3'\n",
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.1'\n",
     ),
+    # what a package requires with an extra alone, and a pin of an extra that the index lacks
+    (
+        "framework-pair-mismatch",
+        "FROM python:3.11-slim\nRUN pip install sglang[all]==0.4.7 torch==2.6.0\n",
+        "FROM python:3.11-slim\nRUN pip install sglang==0.4.7 torch==2.6.0\n",
+    ),
+    (
+        "version-does-not-exist",
+        "FROM python:3.11-slim\nRUN pip install sglang[srt]==0.4.6\n",
+        "FROM python:3.11-slim\nRUN pip install sglang[srt]==0.4.6.post5\n",
+    ),
     # what the base's framework was compiled for
     (
         "framework-pair-mismatch",

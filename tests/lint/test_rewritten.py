@@ -233,6 +233,7 @@ def test_what_is_pinned_does_not_move_and_a_cluster_ships_no_compiler(tmp_path, 
         ("vllm/vllm-openai:v0.8.5", "2.5.0", {"framework-pair-mismatch"}),
         ("docker.io/vllm/vllm-openai:v0.8.5.post1", "2.5.0", {"framework-pair-mismatch"}),
         ("vllm/vllm-openai:v0.8.5", "2.6.0", set()),
+        ("lmsysorg/sglang:v0.4.6.post5-cu124", "2.5.0", {"framework-pair-mismatch"}),
         ("vllm/vllm-openai:latest", "2.5.0", set()),
     ],
 )

@@ -264,3 +264,14 @@ def test_libraries_of_others_in_a_wheel_do_not_count_beside_its_own():
 def test_a_wheel_that_could_not_be_read_whole_has_no_targets_and_is_not_empty():
     assert gpu_code.judge({"complete": False, "scanned": 3, "objects": {}}) == {}
     assert gpu_code.judge({"complete": True, "scanned": 3, "objects": {}}) == {"targets": "-"}
+
+
+def test_an_extra_requires_what_others_of_its_package_do():
+    text = """Metadata-Version: 2.1
+Name: My_Serve
+Requires-Dist: my-serve[runtime_common]; extra == "srt"
+Requires-Dist: torchao==0.9.0; extra == "runtime-common"
+Requires-Dist: torch==2.6.0; extra == "srt"
+Requires-Dist: pytest==8.0; extra == "test"
+"""
+    assert wheel_facts.requirements(text) == ('torch==2.6.0; extra == "srt"', 'torchao==0.9.0; extra == "srt"')
