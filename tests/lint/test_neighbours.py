@@ -52,6 +52,22 @@ PAIRS = [
         "FROM python:3.11-slim\nRUN pip install sglang[srt]==0.4.6\n",
         "FROM python:3.11-slim\nRUN pip install sglang[srt]==0.4.6.post5\n",
     ),
+    # metadata that pip reads no more: which pip it is, and a release that was mended
+    (
+        "version-does-not-exist",
+        "FROM python:3.10-slim\nRUN pip install -U pip\nRUN pip install pytorch-lightning==1.6.5\n",
+        "FROM python:3.10-slim\nRUN pip install 'pip<24.1'\nRUN pip install pytorch-lightning==1.6.5\n",
+    ),
+    (
+        "version-does-not-exist",
+        "FROM python:3.10-slim\nRUN pip install -U pip\nRUN pip install omegaconf==2.1.0\n",
+        "FROM python:3.10-slim\nRUN pip install omegaconf==2.1.0\n",
+    ),
+    (
+        "version-does-not-exist",
+        "FROM python:3.10-slim\nRUN pip install pip==24.2\nRUN pip install pytorch-lightning==1.6.5\n",
+        "FROM python:3.10-slim\nRUN pip install pip==24.2\nRUN pip install pytorch-lightning==1.6.5.post0\n",
+    ),
     # what the base's framework was compiled for
     (
         "framework-pair-mismatch",

@@ -25,7 +25,19 @@ from compat.matrix.rows.machines import (
     System,
 )
 from compat.matrix.rows.signals import Signal
-from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Major, Notice, Package, Repository, Turn
+from compat.matrix.rows.software import (
+    Application,
+    Build,
+    Conda,
+    Days,
+    Index,
+    Major,
+    Misspelt,
+    Notice,
+    Package,
+    Repository,
+    Turn,
+)
 from compat.matrix.rows.toolkits import (
     Capability,
     CudaRelease,
@@ -63,6 +75,7 @@ __all__ = [
     "Jetpack",
     "LibraryRelease",
     "Major",
+    "Misspelt",
     "Notice",
     "Package",
     "Processor",

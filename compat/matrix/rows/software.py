@@ -86,6 +86,21 @@ class Notice(Row):
     unless: str = ""
 
 
+@row("misspelt", key="name versions")
+class Misspelt(Row):
+    """Releases whose metadata has a requirement that is none, so that today's pip passes over them (``misspelt``).
+
+    Attributes:
+        name: distribution name, ``pytorch-lightning``.
+        versions: the releases, as a specifier.
+        line: a requirement of theirs, ``torch>=1.9.*``.
+    """
+
+    name: str
+    versions: str
+    line: str
+
+
 @row("conda", key="name")
 class Conda(Row):
     """A conda package that has an end, or that one maker's channels or conda alone have (table ``conda``).
