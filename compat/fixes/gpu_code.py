@@ -21,7 +21,19 @@ from compat.targets import kernels_for, sm
 
 def code_for_gpu(subject: Subject) -> Fix | None:
     """A build for a GPU that the installed one has no code for; of a compiled extension, its rebuild for that GPU."""
-    return _unlisted(subject) or _coded(subject)
+    return _tritons_own(subject) or _unlisted(subject) or _coded(subject)
+
+
+def _tritons_own(subject: Subject) -> Fix | None:
+    """The ptxas that Triton brings is older than the GPU: a toolkit's own one in its place (Triton, knobs.py)."""
+    signals = subject.case.signals
+    device = sm(signals.value("sm")) if "torch-arch-flags" in signals and "ptxas-not-defined" in signals else None
+    row = subject.matrix.capability(device.capability) if device else None
+    if row is None or not row.first_cuda:
+        return None
+    first = versions.minor(row.first_cuda)
+    text = f"Let Triton take the ptxas of a CUDA toolkit {first} or newer: its own one does not know {device}."
+    return Fix(text, changes=(Variable("TRITON_PTXAS_PATH", f"/usr/local/cuda-{first}/bin/ptxas"),))
 
 
 def _coded(subject: Subject) -> Fix | None:

@@ -9,10 +9,14 @@ from compat import versions
 from compat.changes import Command, Install, Package, System, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import Subject, series
+from compat.lazy import pattern
 from compat.rules.deeds import of_system
 from compat.rules.lookups import is_version, knows
 from compat.rules.stack import FRAMEWORKS
 from compat.targets import sm
+
+# Where NVIDIA's packages put a toolkit, in the value of a variable.
+_FOLDER: Final = pattern(r"(/usr/local/cuda-(\d{1,2}\.\d))\b")
 
 
 def newer(subject: Subject) -> Fix | None:
@@ -35,11 +39,24 @@ def newer(subject: Subject) -> Fix | None:
             return _take(
                 versions.minor(own), f"Install CUDA toolkit {versions.minor(own)}, that of the framework", subject
             )
+        if stand == "too new" and (fix := _set(first, subject)):
+            return fix
         if stand == "too new":
             return _take(first, f"Install CUDA toolkit {first} or newer, the first with {row.cc}", subject)
         if stand == "too old" and row.last_cuda:
             last = versions.minor(row.last_cuda)
             return _take(last, f"Install CUDA toolkit {last}, the last with {row.cc}", subject)
+    return None
+
+
+def _set(least: str, subject: Subject) -> Fix | None:
+    """A toolkit that a variable names already, and that an older nvcc stands before on PATH."""
+    used = subject.host.cuda_toolkit or ""
+    for name, value in (subject.host.env or {}).items():
+        for folder, release in _FOLDER.findall(value):
+            if versions.at_least(release, least) and not used.startswith(release):
+                text = f"Put the nvcc of CUDA {release}, which {name} names, first on PATH: an older one stands before it."
+                return Fix(text, changes=(Toolkit(release), Variable("PATH", f"{folder}/bin:$PATH")))
     return None
 
 

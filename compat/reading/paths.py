@@ -41,7 +41,7 @@ _CODE: Final = re.compile(
 )
 
 # What every mark below has in its line.
-_TELLING: Final = re.compile(r"[-/\\@]|DLL load")
+_TELLING: Final = re.compile(r"[-/\\@]|DLL load|conda activate")
 
 # Fact -> pattern -> value; ``{}`` is what the pattern captured. The patterns are those of CPython's layout
 # (sysconfig, PEP 3149), of conda, and of the kernels that WSL names.
@@ -82,7 +82,7 @@ _MARKS: Final = tuple(
             r"(?i)(?:ana|mini)conda3?[/\\]|miniforge3?[/\\]|[/\\]envs[/\\][\w.-]+[/\\]lib\b",
             "conda",
         ),
-        ("python_environment", r"\| packaged by conda-forge \|", "conda"),
+        ("python_environment", r"\| packaged by conda-forge \||^\s*(?:[$>%] )?conda activate [\w./\\-]+\s*$", "conda"),
         ("python_environment", r"[/\\]\.?v?env[\w.-]{0,20}[/\\][Ll]ib[/\\](?:python3|site-packages)", "venv"),
     )
 )

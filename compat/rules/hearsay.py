@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from compat.reading.messages import Heard
 
-_VAGUE: Final = 5  # candidates from which on a message tells nothing beside a sharper one
+_VAGUE: Final = 4  # candidates from which on a message tells nothing beside a sharper one
 _BELOW: Final = frozenset({"kernel-module", "driver", "health", "vgpu", "mig", "fabric"})  # what CUDA's start rests on
 _DOORS: Final = frozenset({"container-no-gpu", "container-selinux", "device-permission"})  # and what keeps it out
 _MANY: Final = 3  # alternatives that are told when facts leave a message open; more would be noise

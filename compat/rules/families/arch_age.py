@@ -327,7 +327,8 @@ def _as_said(case: Case, cards: list[tuple[Gpu, Sm]]) -> Outcome:
         old = next((card for card in cards if card[1] < floor), None)
         if old is None:
             return Fits("")
-    if all(recent(matrix, gpu.target) for gpu, _ in cards) and "arch-too-new-for-build" in heard.signal.candidates:
+    young = {"arch-too-new-for-build", "toolkit-too-old-for-arch"} & {*heard.signal.candidates}
+    if young and all(recent(matrix, gpu.target) for gpu, _ in cards):
         return Fits("")
     direct = heard.signal.candidates[0] == "arch-too-old-for-build"
     if not direct and (not old or heard.signal.candidates[0] == "triton-gpu-too-old"):

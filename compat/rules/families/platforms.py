@@ -82,13 +82,15 @@ class PlatformUnsupported(Rule):
         heard = case.signals.pointing("platform-unsupported")
         if heard and heard.signal.candidates[0] != "platform-unsupported":
             found = None  # compiled here, perhaps: the message's first cause is likelier
+        if found:  # or compiled here, where nothing complains
+            found = replace(found, severity="warning" if case.signals.harmful else "info", confidence="likely")
         return (
             self._macos(case)
             or self._wheel(case.world.place, cited, case.signals)
             or self._variant(case)
             or self._nvidia_only(platform, case.signals)
             or self._wsl(case)
-            or (replace(found, severity="warning", confidence="likely") if found else None)  # compiled here, perhaps
+            or found
             or self._refused(case, platform)
         )
 
