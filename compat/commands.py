@@ -46,6 +46,8 @@ _BUILD_TOOLS: Final = Install(packages=tuple(Package(name=name) for name in _TOO
 _SUDO: Final = pattern(r"(?:^|(?<=&& )|(?<=\| ))sudo ")
 # How engines are told to give a container all NVIDIA GPUs, where not as Docker is.
 _GPUS: Final = {"podman": "--device nvidia.com/gpu=all", "singularity": "--nv", "apptainer": "--nv"}
+# The Python that a program brings with it, in the program's own folder.
+_BROUGHT: Final = pattern(r"[\w.-]+/python\.exe")
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 
@@ -86,7 +88,9 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
         manager = {"uv": "uv", "poetry": "poetry", "system": "venv"}.get(owners.pop(), "pip")
     elif manager == "pip":
         manager = next((name for name in ("uv", "poetry") if any(map(_USES[name].match, commands))), "pip")
-    where = machine.platform or "linux"
+    where, own = machine.platform or "linux", machine.python_path or ""
+    if manager == "pip" and where == "windows" and not kind and _BROUGHT.fullmatch(own):
+        manager = f"{own.replace('/', chr(92))} -m pip"
     conda = _by_conda(machine, commands)
     root = machine.user_id == 0 and not machine.container  # what a container asks of its host is typed by another user
     return Place(platform=where, manager=manager, conda=conda, environment=kind, init=machine.init or "", root=root)

@@ -55,7 +55,9 @@ def _set(least: str, subject: Subject) -> Fix | None:
     for name, value in (subject.host.env or {}).items():
         for folder, release in _FOLDER.findall(value):
             if versions.at_least(release, least) and not used.startswith(release):
-                text = f"Put the nvcc of CUDA {release}, which {name} names, first on PATH: an older one stands before it."
+                text = (
+                    f"Put the nvcc of CUDA {release}, which {name} names, first on PATH: an older one stands before it."
+                )
                 return Fix(text, changes=(Toolkit(release), Variable("PATH", f"{folder}/bin:$PATH")))
     return None
 

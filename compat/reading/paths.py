@@ -86,6 +86,11 @@ _MARKS: Final = tuple(
         ("python_environment", r"[/\\]\.?v?env[\w.-]{0,20}[/\\][Ll]ib[/\\](?:python3|site-packages)", "venv"),
     )
 )
+# The folder of a Python that a program brings with it, on Windows: neither an environment's nor an installed one's.
+_BROUGHT: Final = re.compile(
+    r"(?i)[\\/.:](?!envs[\\/])[^\\/\"'\n]{0,60}[\\/]"
+    r"((?!scripts[\\/]|[\w.-]*(?:env|conda|forge)|python\d)[\w.-]{2,40})[\\/](?:lib[\\/]site-packages[\\/]|python\.exe\b)"
+)
 _KERNEL: Final = re.compile(r"(?<![\w.])(\d+\.\d+\.\d+[\w.]*-microsoft-standard(?:-WSL2)?)(?!\w)")
 
 
@@ -99,6 +104,8 @@ def facts(page: Page) -> Iterator[Claim]:
         for fact, pattern, value in _MARKS:
             for match in pattern.finditer(text):
                 found.setdefault(fact, {}).setdefault(value.format(*match.groups()), line.number)
+        for match in _BROUGHT.finditer(text) if "\\" in text else ():
+            found.setdefault("python_path", {}).setdefault(f"{match[1]}/python.exe", line.number)
         if kernel := _KERNEL.search(text):
             yield from _at(line.number, hint(values.kernel_claims(kernel[1])))
     systems = found.get("platform", {})

@@ -445,6 +445,14 @@ def test_the_first_fix_of_a_pasted_text(prescribes, text, told):
 
 # Printed by machines where all is well: nothing above a note.
 HEALTHY = {
+    "a package that some other index has for Windows": (
+        "** Platform: Windows\n** Python version: 3.10.9 (tags/v3.10.9) [MSC v.1934 64 bit (AMD64)]\n"
+        "pytorch version: 2.5.0+cu124\nxformers version: 0.0.28.post2\n"
+    ),
+    "a kernel's own assertion, with what NCCL says of it": (
+        "RuntimeError: CUDA error: device-side assert triggered\n"
+        "what():  NCCL error in: ../c10d/NCCLUtils.hpp:181, unhandled cuda error, NCCL version 21.0.3\n"
+    ),
     "a toolkit of the same major on the loader's path": (
         "PyTorch version: 2.4.0+cu121\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.2 LTS (x86_64)\n"
         "Python version: 3.12.3 (64-bit runtime)\nIs CUDA available: True\n"

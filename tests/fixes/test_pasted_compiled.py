@@ -22,6 +22,50 @@ NVVM = (
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 PASTED = {
+    "Triton's own ptxas is older than the GPU": (
+        (
+            "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
+            "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'\ntorch 2.10.0+cu130"
+        ),
+        ("arch-too-new-for-build", "TRITON_PTXAS_PATH=/usr/local/cuda-12.9/bin/ptxas", "pip install"),
+    ),
+    "a toolkit that a variable names stands last on PATH": (
+        (
+            "GPU: RTX 5080\nexport PATH=${PATH}:/usr/local/cuda-13.0/bin\n"
+            "export LD_LIBRARY_PATH=${LD_LIBRARY_PATH}:/usr/local/cuda-13.0/lib64\n"
+            "nvcc fatal   : Unsupported gpu architecture 'compute_120a'"
+        ),
+        ("toolkit-too-old-for-arch", "export PATH=/usr/local/cuda-13.0/bin:$PATH", "apt"),
+    ),
+    "the nodes of AMD's GPU in a rootless container": (
+        (
+            "GPU: Radeon RX 7600\nUnable to open /dev/kfd read-write: Permission denied\n"
+            'me is not member of "nogroup" group, the default DRM access group.'
+        ),
+        ("device-permission", "keep-groups", "nvidia-ctk"),
+    ),
+    "the Python that a program brings": (
+        (
+            'File "D:\\app_portable\\python_embeded\\Lib\\site-packages\\torch\\__init__.py", line 1\n'
+            "NVIDIA GeForce RTX 5070 with CUDA capability sm_120 is not compatible with the current PyTorch "
+            "installation.\nThe current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_80 sm_90."
+        ),
+        ("arch-too-new-for-build", "python_embeded\\python.exe -m pip install torch==", "2 x"),
+    ),
+    "a key that Secure Boot does not know": (
+        (
+            "nvidia-smi has failed because it couldn't communicate with the NVIDIA driver.\n"
+            "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service"
+        ),
+        ("driver-secure-boot-unsigned", "Enrol the key", "dkms"),
+    ),
+    "an environment of conda that was entered": (
+        (
+            "(base) $ x\nconda activate sim\nUbuntu 20.04\nImportError: /lib/libstdc++.so.6: version "
+            "`GLIBCXX_3.4.32' not found (required by /x/gymtorch.so)"
+        ),
+        ("libstdcxx-too-old", "conda install -c conda-forge libstdcxx-ng", "apt"),
+    ),
     "a Visual Studio that is newer than the toolkit": (
         STUDIO.format("12.1", "2022"),
         ("host-compiler-unsupported", "MSVC 14.39", "g++"),

@@ -109,7 +109,7 @@ def _using(line: str) -> Iterator[Claim]:
 def _warned(line: str) -> Iterator[Claim]:
     """Torch's warning about a card that its build has no code for."""
     if (found := _WARNED.search(line)) and (gpu := devices.device(found.group(1), target=found.group(2))):
-        yield Claim("gpus", gpu, weight=Weight.LISTED)
+        yield Claim("gpus", gpu, key=gpu.name, weight=Weight.LISTED)  # once: a title repeats it
 
 
 def _capable(line: str) -> Iterator[Claim]:
