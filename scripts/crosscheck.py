@@ -55,6 +55,13 @@ ENVIRONMENTS = {
         "platform_machine": "aarch64",
         "os_name": "posix",
     },
+    "linux_i686": {
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "platform_machine": "i686",
+        "os_name": "posix",
+    },
+    "win32": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "x86", "os_name": "nt"},
     "win_arm64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "ARM64", "os_name": "nt"},
     "win_amd64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "AMD64", "os_name": "nt"},
     "macosx_arm64": {
@@ -244,12 +251,8 @@ def _missing(package: str, builds: Iterable[Build], tables: list[str]) -> Iterat
 def _without_row(name: str, version: str, release: dict[str, Any], known: set[str]) -> Iterator[Difference]:
     """Platforms of a release that no row is for."""
     there = {key.partition(" ")[0] for group in release["wheels"] for key in group["for"]}
-    for platform in sorted(there & _PLATFORMS - known) if "any" not in known else ():
+    for platform in sorted(there & ENVIRONMENTS.keys() - known) if "any" not in known else ():
         yield Difference(name, version, "platform", "", platform)
-
-
-_PLATFORMS = frozenset({"linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macosx_arm64", "macosx_x86_64"})
-"""Platforms that rows speak of."""
 
 
 def _variants(builds: list[Build]) -> Iterator[Difference]:

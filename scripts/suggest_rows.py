@@ -197,7 +197,7 @@ def _of_major(runtimes: dict[str, str], release: dict[str, Any]) -> dict[str, st
 
 
 def _places(group: dict[str, str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Platform, floor and Pythons of a group's wheels; those for both kinds of Mac as two, for 32 bits not at all."""
+    """Platform, floor and Pythons of a group's wheels; those for both kinds of Mac as two, unknown ones left out."""
     for key, listed in group.items():
         told, _, floor = key.partition(" ")
         for platform in MACS.get(told, (told,)):

@@ -69,7 +69,16 @@ CODE: Final = Spelling(
 )
 INTEL: Final = Spelling(targets.is_intel, "a name of Intel's compiler such as arl-h")
 PLATFORM: Final = _word(
-    "linux_x86_64", "linux_aarch64", "linux_ppc64le", "win_amd64", "win_arm64", "macosx_arm64", "macosx_x86_64", "any"
+    "linux_x86_64",
+    "linux_aarch64",
+    "linux_ppc64le",
+    "linux_i686",
+    "win_amd64",
+    "win_arm64",
+    "win32",
+    "macosx_arm64",
+    "macosx_x86_64",
+    "any",
 )
 ARCH: Final = _word("x86_64", "aarch64", "ppc64le")
 

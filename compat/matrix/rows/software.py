@@ -213,7 +213,7 @@ class Build(Row):
         local: local version tag of its wheels (``cu118``); empty if they have none.
         index: name of a row of ``indexes``; empty for the default index.
         python: minor versions with a wheel, ``3.11``; ``3.13t`` is the free-threaded one.
-        platforms: ``linux_x86_64``, ``linux_aarch64``, ``win_amd64``, ``macosx_arm64``, ``macosx_x86_64``, ``any``.
+        platforms: ``linux_x86_64``, ``linux_i686``, ``win_amd64``, ``win32``, ``macosx_arm64``, ... or ``any``.
         glibc: lowest glibc its wheels load on; empty outside Linux.
         kernels: GPU targets it carries; empty if not known, ``-`` if it takes its kernels from elsewhere.
         cuda_from: see :class:`compat.plan.PlannedBuild`.
