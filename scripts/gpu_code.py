@@ -41,6 +41,9 @@ _MACHINE_CODE, _PTX = 0.5, 0.89
 PTX helps a newer device only where nearly every kernel has it.
 """
 
+_SMALL = 0.05
+"""Share of the kernels of a wheel's greatest library below which another tells nothing of the wheel."""
+
 
 def counted(index: Index, file: File) -> bytes:
     """What the objects of a wheel tell, as JSON: ``{"complete", "scanned", "objects": {path: {target: images}}, ...}``.
@@ -59,6 +62,28 @@ def counted(index: Index, file: File) -> bytes:
             "needed": sorted({name for code in codes for name in code.needed if _GPU_LIBRARY.match(name)}),
         }
     ).encode()
+
+
+def assembled(index: Index, file: File, counts: dict[str, Any]) -> str:
+    """CUDA release whose assembler wrote nearly all machine code of a wheel's greatest library, ``10.2``.
+
+    Empty where the code does not tell it: it must be uncompressed and of ABI 7 (CUDA 10 to 12), whose ``e_version`` is
+    ten times the release. NVIDIA documents it nowhere; so it is in wheels that tell their CUDA otherwise too (XGBoost
+    1.5, Paddle 2.2 to 2.6).
+    """
+    greatest = max(counts["objects"].items(), key=lambda item: sum(item[1].values()), default=("", {}))[0]
+    found: Counter[int] = Counter()
+    rest = b""
+    for block in index.blocks(file, greatest) if greatest else ():
+        found.update(int.from_bytes(number, "little") for number in _CUBIN.findall(rest + block))
+        rest = block[-_CUBIN_HEADER:]
+    number, count = max(found.items(), key=lambda item: item[1], default=(0, 0))
+    return f"{number // 10}.{number % 10}" if count > 0.9 * found.total() else ""
+
+
+_CUBIN_HEADER = 23
+_CUBIN = re.compile(rb"\x7fELF\x02\x01\x01[\x33\x41]\x07.{9}\xbe\0([\x50-\x81]\0\0)(?=\0)", re.DOTALL)
+"""Beginning of a 64-bit cubin: NVIDIA's ABI 7, machine 190, and the release as ``e_version``."""
 
 
 def linked(told: dict[str, Any], names: Iterable[str]) -> dict[str, str]:
@@ -108,11 +133,13 @@ def _of_widest(objects: list[dict[str, int]], pooled: dict[str, str]) -> dict[st
     """Targets of the library that serves most devices, where others with kernels for a few outnumber its own.
 
     A framework's common operations are in one library for all devices; what is for one generation (FlashAttention 3)
-    is in a library of its own, which the framework does without elsewhere.
+    is in a library of its own, which the framework does without elsewhere. A small library for every device (CTC loss
+    in Paddle's wheels) is no measure of the framework.
     """
-    judged = [_told(Counter({name: n for name, n in one.items() if not name.startswith("lto_")})) for one in objects]
-    widest = max(judged, key=lambda told: len(told.get("targets", "").split()))
-    names = widest.get("targets", "").split()
+    counts = [Counter({name: n for name, n in one.items() if not name.startswith("lto_")}) for one in objects]
+    judged = [(_told(images).get("targets", "").split(), images) for images in counts]
+    common = [min((images[name] for name in names), default=0) for names, images in judged]
+    names = max((names for (names, _), n in zip(judged, common, strict=True) if n > max(common) * _SMALL), key=len)
     rest = ordered({*pooled["targets"].split(), *pooled["stray"].split()} - {*names})
     return {"targets": " ".join(names)} | ({"stray": " ".join(rest)} if rest else {})
 

@@ -130,6 +130,12 @@ class Index:
 
         return self._cached(file, name, ask)
 
+    def blocks(self, file: File, name: str) -> Iterator[bytes]:
+        """A member of a wheel, however large, piece by piece; nothing of it is kept."""
+        with self._archive(file, 1 << 40) as wheel, wheel.open(name) as member:
+            while block := member.read(4 << 20):
+                yield block
+
     def open(self, file: File, budget: int = 1 << 40) -> io.BufferedReader:
         """The wheel as a file whose bytes are fetched as they are read."""
         return io.BufferedReader(Remote(self.client, file.url, budget))

@@ -12,7 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpu_code import counted, judge, linked
+from gpu_code import assembled, counted, judge, linked
 from wheel_facts import platforms
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ def _look(index: Index, file: File, *, deep: bool) -> dict[str, Any]:
             facts |= judge(told)
         facts |= linked(told, index.names(file))
         facts |= {"ptx_isa": told["isa"]} if told["isa"] else {}
+        if facts.get("targets", "").startswith("sm_") and not (facts.get("cuda") or told["isa"]):
+            release = index.derived(file, "assembled", lambda: assembled(index, file, told).encode()).decode()
+            facts |= {"cuda": release} if release else {}
         facts["deep"] = True
     return facts | {"file": file.name}
 

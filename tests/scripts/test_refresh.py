@@ -256,6 +256,15 @@ def test_of_several_libraries_the_one_for_most_devices_tells_where_a_wheel_runs(
     assert facts == {"targets": "sm_80 sm_90 sm_120", "stray": "sm_90a"}
 
 
+def test_a_small_library_for_every_device_does_not_tell_where_a_framework_runs():
+    objects = {
+        "core.so": {"sm_60": 600, "sm_70": 600, "sm_30": 1},
+        "ctc.so": dict.fromkeys(("sm_30", "sm_60", "sm_70"), 2),
+    }
+    facts = gpu_code.judge({"complete": True, "objects": objects})
+    assert facts == {"targets": "sm_60 sm_70", "stray": "sm_30"}
+
+
 def test_libraries_of_others_in_a_wheel_do_not_count_beside_its_own():
     objects = {"demo/_C.so": {"sm_80": 6}, "demo.libs/libnvjpeg.so.12": {"sm_80": 11, "sm_89": 11}}
     assert gpu_code.judge({"complete": True, "objects": objects}) == {"targets": "sm_80"}
