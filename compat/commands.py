@@ -132,7 +132,7 @@ def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) ->
         own = groups.get(key, [])
         packages: list[Package] = []
         for one in own:
-            packages.append(Package(name=one.name, version=one.version, extras=one.extras, runtime=one.runtime))
+            packages.append(package_of(one))
             packages += map(_pinned, one.pins)
         pages = tuple(dict.fromkeys(build.index for build in own if build.links))
         index, links = (pages[0], True) if pages else (key.only, False)
@@ -146,6 +146,13 @@ def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) ->
             )
         )
     return tuple(found)
+
+
+def package_of(build: PlannedBuild) -> Package:
+    """A planned build as something to install."""
+    return Package(
+        name=build.name, version=build.version, extras=build.extras, runtime=build.runtime, address=build.address
+    )
 
 
 def _pinned(text: str) -> Package:

@@ -53,6 +53,8 @@ class PlannedBuild:
         asked: whether the person named it, or it was added to fit.
         source: matrix row and its source.
         how: how that row is known.
+        address: the file itself, where an installer cannot ask for it by name (:attr:`compat.matrix.Index.file`); then
+            ``index`` is empty and ``version`` is that of the file's metadata.
         links: whether ``index`` is a page of links (``pip --find-links``) rather than a simple index.
         compile: whether it is published as source only, so that installing it compiles GPU code with the toolkit's
             compilers, which no base or runtime image has.
@@ -73,6 +75,7 @@ class PlannedBuild:
     asked: bool = True
     source: str = ""
     how: How = "measured"
+    address: str = ""
     links: bool = False
     compile: bool = False
     evidence: str = ""
@@ -90,9 +93,13 @@ class PlannedBuild:
 
     @property
     def requirement(self) -> str:
-        """The exact PEP 508 requirement, ``jax[cuda12]==0.4.30``."""
-        extras = f"[{','.join(self.extras)}]" if self.extras else ""
-        return f"{self.name}{extras}=={self.version}"
+        """The exact PEP 508 requirement, ``jax[cuda12]==0.4.30``; of a file, its address."""
+        return f"{self.full_name} @ {self.address}" if self.address else f"{self.full_name}=={self.version}"
+
+    @property
+    def full_name(self) -> str:
+        """Its name with its extras, ``jax[cuda12]``."""
+        return f"{self.name}[{','.join(self.extras)}]" if self.extras else self.name
 
 
 def code(kernels: tuple[str, ...], *, compiled: bool = False) -> str:

@@ -267,8 +267,9 @@ def _faults(plan: Plan, base: BaseImage, settings: Settings) -> Iterator[InputEr
     for build in plan.builds:
         for text in (build.requirement, *build.pins):
             yield from demand_requirement(text, f"builds.{build.name}")
-        if build.index:
-            yield from demand("index", build.index, f"builds.{build.name}.index")
+        for key, address in (("index", build.index), ("address", build.address)):
+            if address:
+                yield from demand("index", address, f"builds.{build.name}.{key}")
     for key, texts in (("constraints", plan.constraints), ("asked", plan.asked), ("unjudged", plan.unjudged)):
         for text in texts:
             yield from demand_requirement(text, key)

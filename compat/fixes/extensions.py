@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.plans as plans
 from compat.changes import Command, Install, Package, Variable
+from compat.commands import package_of
 from compat.findings import Fix
 from compat.reading.commands import requirements
 from compat.rules.stack import plain
@@ -56,7 +57,7 @@ def rebuild(name: str, subject: Subject) -> Fix:
     version = plain(subject.packages.get(follows, ""))
     pin = f"{follows}=={plans.exact(follows, subject) or version}"
     if package and version and (build := _published(package.name, pin, subject)):
-        item = Package(name=build.name, version=build.version, runtime=build.runtime)
+        item = package_of(build)
         again = plain(subject.packages.get(name, "")) == plain(build.version)
         change = Install(packages=(item,), index=build.index, links=build.links, again=again)
         return Fix(f"Install {name} {plain(build.version)}, which belongs to {follows} {version}.", changes=(change,))
@@ -118,7 +119,7 @@ def extended(name: str, subject: Subject) -> Fix | None:
     build = _published(package.name, pin, subject)
     if build is None:
         return None
-    item = Package(name=build.name, version=build.version, runtime=build.runtime)
+    item = package_of(build)
     change = Install(packages=(item,), index=build.index, links=build.links)
     return Fix(f"Install {name} {plain(build.version)}, which has code for this GPU.", changes=(change,))
 

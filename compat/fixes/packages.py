@@ -371,7 +371,7 @@ def with_sources(change: Install, matrix: Matrix) -> Install:
     That channel names the CUDA of a release by ``pytorch-cuda`` or, of older ones, by ``cudatoolkit``.
     """
     elsewhere = {} if change.index else {row.name: row.address for row in matrix.table("repositories")}
-    new = tuple(replace(one, address=elsewhere.get(one.name, "")) for one in change.packages)
+    new = tuple(replace(one, address=one.address or elsewhere.get(one.name, "")) for one in change.packages)
     rows = {row.distribution or row.name: row for row in matrix.table("conda") if "pytorch" in row.channels}
     releases = [(rows.get(one.name), plain(one.version)) for one in new]
     had = all(

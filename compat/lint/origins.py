@@ -50,6 +50,7 @@ class Origin:
         mirror: whether it looks like a mirror of the default index (its path ends in ``/simple``): it has what that
             one has, and perhaps more.
         beside: what else it has, of packages that the matrix has no builds of; empty where that is not known.
+        renamed: whether pip discards its wheels where they are asked for by name (:class:`compat.matrix.rows.Index`).
     """
 
     url: str
@@ -60,6 +61,7 @@ class Origin:
     apart: bool = False
     partial: bool = False
     beside: tuple[str, ...] = ()
+    renamed: bool = False
 
     def has(self, build: Build) -> bool:
         """Whether a build is published here."""
@@ -135,7 +137,8 @@ def origin(url: str, matrix: Matrix) -> Origin:
         pattern = re.escape(row.url.rstrip("/")).replace(re.escape("{variant}"), variant)
         if found := re.fullmatch(pattern + r"/?(?:index\.html)?", url):
             variant = found.groupdict().get("variant") or ""
-            return Origin(url, row.name, variant, apart=row.apart, partial=row.partial, beside=row.beside)
+            kept = {"apart": row.apart, "partial": row.partial, "beside": row.beside, "renamed": bool(row.file)}
+            return Origin(url, row.name, variant, **kept)
         if "{variant}" in row.url and url.rstrip("/") == row.url.rpartition("/{variant}")[0].rstrip("/"):
             return Origin(url, row.name, partial=row.partial)
     mirror = re.search(r"/simple/?$", parts.path) is not None and "$" not in url
@@ -179,6 +182,8 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         settled = package.name in _settled(matrix) and not skipped
         return _nowhere(request, everything, places, place, settled)
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
+    if chosen.origin and chosen.origin.renamed and "+" in request.exact and step.manager != "uv":
+        chosen = Outcome("none", chosen.build, chosen.origin, "renamed")
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
 
 

@@ -90,7 +90,26 @@ def _index_missing(item: Taken, scene: Scene) -> Finding:
     named = ", ".join(place.url for place in item.origins if place.url)
     lacks = f"nor at {named}" if named else "and no other is named"
     detail = f"{item.request.text} is not on the default index, {lacks}."
-    return of_request("index-missing", item, scene, detail, fix=f"Add {option} {url}" if url else "")
+    build, fix = _elsewhere(item, scene), f"Add {option} {url}" if url else ""
+    return of_request("index-missing", item, scene, detail, fix=(build and _by_file(item, build, scene)) or fix)
+
+
+def _renamed(item: Taken, scene: Scene) -> Finding:
+    """A wheel that was renamed after its build, which pip discards where it is asked for by name."""
+    build = item.outcome.build
+    assert build is not None
+    detail = f"pip discards the file of {item.request.text}: it was renamed, and its metadata says {build.version}."
+    fix = _by_file(item, build, scene)
+    return of_request("version-does-not-exist", item, scene, detail, fix=fix, rows=(build,))
+
+
+def _by_file(item: Taken, build: Build, scene: Scene) -> str:
+    """Ask for a wheel by its address, where its index cannot be asked by name; else empty."""
+    python = item.python or scene.python
+    if address := scene.matrix.address(build, python or build.python[-1]):
+        page = f"by its address, from {scene.matrix.index_url(build)}"
+        return f"Ask for the file{f': {build.install_name} @ {address}' if python else f' of your Python {page}'}"
+    return ""
 
 
 def _foreign(item: Taken, scene: Scene) -> Finding:
@@ -115,12 +134,17 @@ def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
 
 def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
     """Address of the index or page that has a local version, and the option that names it; empty if none is known."""
-    builds = scene.rows(item.request.name)
-    build = next((build for build in builds if build.full_version == item.request.exact and build.index), None)
+    build = _elsewhere(item, scene)
     links = {row.name for row in scene.matrix.table("indexes") if row.links}
     if build is None:
         return "", ""
     return scene.matrix.index_url(build), "--find-links" if build.index in links else "--extra-index-url"
+
+
+def _elsewhere(item: Taken, scene: Scene) -> Build | None:
+    """The build of another index that a local version names."""
+    builds = scene.rows(item.request.name)
+    return next((build for build in builds if build.full_version == item.request.exact and build.index), None)
 
 
 def _no_version(item: Taken, scene: Scene) -> Finding:
@@ -317,6 +341,7 @@ _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "python": _no_python,
     "fails": _not_installable,
     "glibc": _not_installable,
+    "renamed": _renamed,
 }
 
 RULES: Final = (refused, unmet, nowhere, shadowed, vendors.wrong_vendor)

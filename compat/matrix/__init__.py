@@ -197,6 +197,13 @@ class Matrix:
         by_name = {row.name: row.url for row in self.table("indexes")}
         return str(by_name[build.index]).replace("{variant}", build.variant) if build.index else ""
 
+    def address(self, build: rows.Build, python: str) -> str:
+        """Address of a build's one wheel for a Python, where an installer cannot ask for it by name; else empty."""
+        file = next((row.file for row in self.table("indexes") if row.name == build.index), "")
+        tag = "cp" + python.replace(".", "")
+        known = {"variant": build.variant, "version": build.full_version, "python": f"{tag.removesuffix('t')}-{tag}"}
+        return str(file).format(**known)
+
     def is_page(self, build: rows.Build) -> bool:
         """Whether the index that has a build is a page of links, which pip reads by ``--find-links``."""
         return any(row.links for row in self.table("indexes") if row.name == build.index)

@@ -63,9 +63,9 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
     head = printable(f"{runtime}, Python {chosen.python}, {', '.join(chosen.archs)}")
     rows = [
         (
-            printable(build.requirement),
+            printable(f"{build.full_name}=={build.version}"),
             printable(build.runtime) or said(build.kind),
-            printable(build.index) or said("default index"),
+            printable(build.address or build.index) or said("default index"),
         )
         for build in chosen.builds
     ]

@@ -199,7 +199,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         python=found.footing.python,
         arch=found.place.partition("_")[2].replace("amd64", "x86_64"),
         base_image=found.footing.image,
-        builds=tuple(_in_order(search, chosen)),
+        builds=tuple(_in_order(search, chosen, found.footing.python)),
         system=from_system(weighed.option.build for weighed in chosen),
         constraints=tuple(kept.values()),
         asked=tuple(kept[name] for name in asked(found.chosen) if name in kept),
@@ -220,25 +220,27 @@ def _serves(chosen: Sequence[Weighed]) -> tuple[str, ...]:
     return tuple(target for target in lists[0] if all(target in each for each in lists)) if lists else ()
 
 
-def _in_order(search: Search, chosen: Sequence[Weighed]) -> Iterator[PlannedBuild]:
+def _in_order(search: Search, chosen: Sequence[Weighed], python: str) -> Iterator[PlannedBuild]:
     """Builds in the order asked; a framework that a companion brought in goes before its companions."""
     by_name = {weighed.option.package: weighed for weighed in chosen}
     told = [variable for variable in search.variables if variable.package in by_name]
     for variable in sorted(told, key=lambda variable: bool(variable.wishes)):
-        yield planned(search, variable, by_name[variable.package])
+        yield planned(search, variable, by_name[variable.package], python)
 
 
-def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuild:
-    """One build as the plan tells it."""
+def planned(search: Search, variable: Variable, weighed: Weighed, python: str) -> PlannedBuild:
+    """One build as the plan tells it, for one Python."""
     option, build, matrix = weighed.option, weighed.option.build, search.known.matrix
+    address = matrix.address(build, python)
     row = matrix.packages[option.package]
     extra = {extra for wish, _ in variable.wishes for extra in wish.extras}
     return PlannedBuild(
         name=build.install_name or row.name,
-        version=option.full,
+        version=(build.published or build.version) if address else option.full,
         runtime=option.runtime,
-        index=matrix.index_url(build),
-        links=matrix.is_page(build),
+        index="" if address else matrix.index_url(build),
+        address=address,
+        links=not address and matrix.is_page(build),
         extras=tuple(sorted({*build.extras, *extra}.difference(build.also))),
         pins=build.pins,
         cuda_from=build.cuda_from,

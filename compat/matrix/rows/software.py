@@ -177,10 +177,14 @@ class Index(Row):
         boards: whether its wheels are for Jetson boards; the same CUDA elsewhere means a server's.
         apart: whether it holds no framework, nor what follows one release by release, whatever else it holds.
         partial: whether only some of what it holds was ever seen, so that what no row names may still be there.
+        file: address of one of its wheels, with ``{variant}``, ``{version}`` and ``{python}`` (``cp312-cp312``), where
+            these were renamed after the build: asked for by name, pip discards such a wheel, as its metadata has
+            another version. Source: pip, "has inconsistent version"; seen with pip 26.3, where uv takes it.
     """
 
     name: str
     url: str
+    file: str = ""
     only: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     links: bool = False
