@@ -125,7 +125,10 @@ def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) ->
 
     ``constraints``: requirements that keep shared dependencies within all builds, from the default index.
     """
-    more = {Installation(): tuple(map(_pinned, constraints))} if constraints else {}
+    more: dict[Installation, tuple[Package, ...]] = {}
+    for kept in map(_pinned, constraints):
+        key = Installation(compiled=bool(kept.address))
+        more[key] = (*more.get(key, ()), kept)
     groups = by_installation(builds, lambda build: build.origin)
     found: list[Install] = []
     for key in sorted([*groups, *more.keys() - groups.keys()], key=lambda one: one[:2]):
@@ -160,7 +163,7 @@ def _pinned(text: str) -> Package:
     line = requirement(text)
     assert line is not None  # the laws of the matrix vouch for its grammar
     exact = line.spec.removeprefix("==") if re.fullmatch(r"==[^,*]+", line.spec) else ""
-    return Package(name=line.name, version=exact, spec=line.spec, extras=tuple(line.extras))
+    return Package(name=line.name, version=exact, spec=line.spec, extras=tuple(line.extras), address=line.url)
 
 
 def suited(changes: Sequence[Change], machine: Host) -> tuple[Change, ...]:

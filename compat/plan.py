@@ -183,7 +183,8 @@ class Plan:
         system: libraries that must come from the base image: ``cuda11.8``, ``cudnn8``.
         constraints: requirements that keep shared dependencies within what every build accepts (``numpy<1.24``).
         asked: those of ``constraints`` that were asked for by name, hence to be installed and not only held.
-        unjudged: further requirements that are installed with it, of whose packages nothing is known.
+        unjudged: further requirements that are installed with it, of whose packages nothing is known; one that no index
+            has is compiled from its repository (``name @ git+https://...``), after all others.
         driver: driver needed on the host.
         gpus: verdict per GPU of the target.
         serves: where the target names no GPU, the targets that every GPU build of the plan carries code for.

@@ -282,6 +282,10 @@ def _faults(plan: Plan, base: BaseImage, settings: Settings) -> Iterator[InputEr
 
 def _form_faults(plan: Plan, settings: Settings) -> Iterator[InputError]:
     """Wishes that the builder or the form cannot fulfil."""
+    for name, _, address in (text.partition(" @ ") for text in plan.unjudged):
+        if address:
+            what, expected = "is in its repository alone", "a Dockerfile of yours that compiles it, FROM this image"
+            yield InputError(f"{name} {what}", where="unjudged", expected=expected)
     if plan.also and settings.builder == "classic":
         one = "the classic builder makes an image for one platform at a time"
         yield InputError(one, where="builder", expected="buildkit, or one platform")

@@ -192,6 +192,10 @@ class Matrix:
         """Packages that bring a framework, by normalised name."""
         return {row.name: row for row in self.table("applications")}
 
+    def repository(self, name: str) -> str:
+        """Address of the repository that alone has a package; empty for all others."""
+        return next((row.address for row in self.table("repositories") if row.name == name), "")
+
     def index_url(self, build: rows.Build) -> str:
         """Address of the index that has a build; empty for the default index."""
         by_name = {row.name: row.url for row in self.table("indexes")}

@@ -140,9 +140,13 @@ def conditions(
     yield from target.conditions
     yield from _strange_extras(search)
     if strange := [wish.package for wish, _ in target.wishes if wish.unjudged]:
-        yield f"not judged, since the matrix has no rows of it: {', '.join(strange)}; the installer chooses the release"
+        what = "the installer chooses the release, and whether that computes on the GPU is not known"
+        yield f"not judged, since the matrix has no rows of it: {', '.join(strange)}; {what}"
+    yield from _repositories(search)
     yield from _jetpacks(search, chosen)
     yield from _no_code(search, chosen)
+    if unread := [one.option.label for one in chosen if is_unread(one.option) and not is_bare(search, chosen)]:
+        yield f"whether {', '.join(unread)} computes on the GPU is not known: no wheel of it was read for GPU code"
     yield from _plugged(search, chosen)
     if driver.minimum and not any(machine.number for machine in target.machines):
         side = " of Windows" if target.wsl else ""
@@ -165,6 +169,13 @@ def conditions(
     if image is not None and image.python_from == "uv":
         lacks = f"{image.os} packages no final release of it"
         yield f"Python {found.footing.python} comes as a standalone build, since {lacks}"
+
+
+def _repositories(search: Search) -> Iterator[str]:
+    """Packages that only their repository has, of those without rows."""
+    for wish, _ in search.target.wishes:
+        if wish.unjudged and search.known.matrix.repository(wish.package):
+            yield f"{wish.package} is in its repository alone: it is compiled at installation, with a toolkit"
 
 
 def _sources(chosen: Sequence[Weighed]) -> Iterator[str]:

@@ -203,7 +203,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         system=from_system(weighed.option.build for weighed in chosen),
         constraints=tuple(kept.values()),
         asked=tuple(kept[name] for name in asked(found.chosen) if name in kept),
-        unjudged=tuple(wish.requirement for wish, _ in search.target.wishes if wish.unjudged),
+        unjudged=tuple(_unjudged(search)),
         driver=driver,
         gpus=gpus,
         serves=() if search.target.devices else _serves(chosen),
@@ -211,6 +211,13 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         conditions=tuple(conditions(search, found, chosen, driver, gpus)),
         matrix=search.known.matrix.digest,
     )
+
+
+def _unjudged(search: Search) -> Iterator[str]:
+    """Requirements of packages without rows; of one that its repository alone has, the newest state of that."""
+    for wish in (wish for wish, _ in search.target.wishes if wish.unjudged):
+        address = search.known.matrix.repository(wish.package)
+        yield f"{wish.package} @ {address}" if address and not wish.spec else wish.requirement
 
 
 def _serves(chosen: Sequence[Weighed]) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) ->
     name = parsed.name
     row = known.matrix.package(name)
     bare = Wish(text.strip(), name, parsed.spec, parsed.extras, parsed.marker)
-    if row is None:
+    if row is None or not known.options(row.name):
         is_required = any(name in known.line_names(package) for package in beside)
         releases = newest_first(known.matrix.days(name)) if bare.spec else ()
         if releases and not any(meets(bare.spec, one) for one in releases):
@@ -135,7 +135,7 @@ def _riding(wish: Wish, known: Knowledge) -> Wish:
     A real package whose name is that close can be listed in a requirements file, where names are copied, not typed.
     """
     names = {*known.matrix.packages, *(alias for row in known.matrix.packages.values() for alias in row.aliases)}
-    real = any(row.name == wish.package for row in known.matrix.table("applications"))
+    real = wish.package in names or any(row.name == wish.package for row in known.matrix.table("applications"))
     near = [] if real else sorted(name for name in names if is_slip(wish.package, normalise(name)))
     if near:
         likely = " or ".join(near[:3])

@@ -23,6 +23,8 @@ OLD_PYTHON = RUNTIME.replace("22.04", "20.04")
 STUBS = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"
 UV = "RUN curl -LsSf https://astral.sh/uv/install.sh | sh\nRUN uv venv /v && uv pip install torch==2.6.0\n"
 
+FLASH = "https://github.com/Dao-AILab/flash-attention/releases"
+RENAMED = "flash-attn==2.8.3+cu12torch2.8cxx11abiTRUE"
 NOBLE = "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip python3-venv\n"
 TORCH = "FROM pytorch/pytorch:2.5.0-cuda11.8-cudnn9-devel\n"
 XPU = "https://download.pytorch.org/whl/xpu"
@@ -388,6 +390,14 @@ PAIRS = {
             RUNTIME + "RUN FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip install flash-attn --no-build-isolation\n",
             RUNTIME + "RUN pip install https://x/y/flash_attn-2.8.3%2Bcu12torch2.6-cp310-cp310-linux_x86_64.whl\n",
             "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nRUN pip install flash-attn --no-build-isolation\n",
+        ],
+    ),
+    "a wheel that was renamed after its build": (
+        "version-does-not-exist", True, f"FROM python:3.12\nRUN pip install -f {FLASH}/expanded_assets/v2.8.3 {RENAMED}\n",
+        [
+            f"FROM python:3.12\nRUN pip install {FLASH}/download/v2.8.3/flash_attn-{RENAMED[12:]}-cp312-cp312-linux_x86_64.whl\n",
+            f"FROM python:3.12\nRUN pip install -f {FLASH}/expanded_assets/v2.8.3 flash-attn\n",
+            f"FROM python:3.12\nRUN pip install uv && uv pip install --system -f {FLASH}/expanded_assets/v2.8.3 {RENAMED}\n",
         ],
     ),
     "a stub that bears the driver's name": (

@@ -233,7 +233,11 @@ def _rows() -> dict[tuple[str, str, str, str], list[Build]]:
 
 def row_of(build: PlannedBuild, plan: Plan, host: Host) -> Build | None:
     """The matrix row of a planned build, published for the plan's place and Python."""
-    for row in _rows().get((build.name, build.version, build.runtime, build.index), ()):
+    version, page = build.version, build.index
+    if build.address:  # a release's file, of which the name tells the version with its tag
+        folder, _, file = build.address.rpartition("/")
+        version, page = file.split("-")[1], folder.replace("/download/", "/expanded_assets/")
+    for row in _rows().get((build.name, version, build.runtime, page), ()):
         is_here = {_place(plan, host), "any"} & {*row.platforms} and (not row.python or plan.python in row.python)
         if is_here and set(row.extras) <= set(build.extras):
             return row

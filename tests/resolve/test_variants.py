@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
 import pytest
 
+from compat.app.unlisted import laid_over
+from compat.commands import Place, installs, typed
 from compat.matrix import matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MATRIX = matrix()
 
@@ -47,3 +57,59 @@ def test_mlx_on_linux_is_asked_for_with_the_extra_that_brings_its_library(option
     assert [(one.requirement.partition("==")[0], one.runtime[:4]) for one in plan.builds] == [
         (f"mlx[{extra}]", extra[:4].rstrip("1"))
     ]
+
+
+CARD = from_options(MATRIX, gpus=["A100"], arch="x86_64")
+FILE = "flash_attn-2.8.3+cu12torch2.9cxx11abiTRUE-cp312-cp312-linux_x86_64.whl"
+
+
+def test_a_wheel_that_was_renamed_is_asked_for_by_its_address() -> None:
+    target = from_options(MATRIX, gpus=["RTX 5090"], driver="570.86.10", arch="x86_64")
+    plan = resolve(["flash-attn==2.8.3", "torch==2.9.1"], target, MATRIX).plan
+    assert plan is not None
+    (build,) = [one for one in plan.builds if one.name == "flash-attn"]
+    assert build.address.rpartition("/")[2] == FILE
+    assert plan.versions()["flash-attn"] == "2.8.3"  # that of its metadata, by which an image is checked
+    assert typed(installs(plan.builds), Place()) == (f"pip install {build.address} torch==2.9.1",)
+
+
+@pytest.mark.parametrize("asked", ["name", "address"])
+def test_pip_discards_such_a_wheel_by_name_and_takes_it_by_address(asked: str, tmp_path: Path) -> None:
+    """The rule of the world that the plan above follows, asked of the pip that is here."""
+    wheel = tmp_path / "envcheck_renamed-1.0+cu12-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        told = "envcheck_renamed-1.0.dist-info"
+        file.writestr(f"{told}/METADATA", "Metadata-Version: 2.1\nName: envcheck-renamed\nVersion: 1.0\n")
+        file.writestr(f"{told}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{told}/RECORD", "")
+    wanted = {"name": ["--find-links", str(tmp_path), "envcheck-renamed==1.0+cu12"], "address": [wheel.as_uri()]}
+    line = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-index",
+        "--no-deps",
+        "--dry-run",
+        "--isolated",
+        *wanted[asked],
+    ]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    assert (done.returncode == 0) is (asked == "address"), done.stderr
+    assert ("inconsistent version" in done.stdout + done.stderr) is (asked == "name")
+
+
+def test_what_its_repository_alone_has_is_compiled_from_there_after_its_framework() -> None:
+    answer = resolve(["detectron2", "torch==2.1.0", "numpy<2"], CARD, MATRIX)
+    assert answer.plan is not None
+    first, _, last = typed(installs(answer.plan.builds, (*answer.plan.constraints, *answer.plan.unjudged)), Place())
+    assert first.startswith("pip install torch==2.1.0")
+    assert last == "pip install --no-build-isolation git+https://github.com/facebookresearch/detectron2"
+
+
+@pytest.mark.parametrize(("name", "told"), [("dgl", True), ("accelerate", False)])
+def test_a_package_of_which_no_wheel_was_read_is_no_silent_cpu_build(name: str, told: bool) -> None:
+    measured, _ = laid_over([name], MATRIX, online=False)
+    answer = resolve([name, "torch==2.4.0"], CARD, measured)
+    assert answer.status == "plan"
+    assert any(text.startswith(f"whether {name} ") for text in answer.conditions) is told
