@@ -1,4 +1,4 @@
-"""What code scanning shows beside a finding: its columns, by the first word that its line holds too, and a page."""
+"""The columns that code scanning shows of a finding, by the first word that its line holds too."""
 
 from __future__ import annotations
 
@@ -13,22 +13,14 @@ if TYPE_CHECKING:
 
 
 def placed(report: Report) -> Report:
-    """The report with columns, from 1, at the findings of files that can be read; the end is the one behind.
-
-    Each finding names the first page that its rule rests on, last among its sources.
-    """
+    """The report with columns, from 1, at the findings of files that can be read; the end is the one behind."""
     from pathlib import Path
 
+    from compat.lint.edits import lines_of
+
     files = dict.fromkeys(one.place.file for one in report.findings if one.place)
-    texts = {file: read_text(file, limit=LIMIT).splitlines() for file in files if Path(file).is_file()}
-    return replace(report, findings=tuple(_linked(_placed(one, texts)) for one in report.findings))
-
-
-def _linked(finding: Finding) -> Finding:
-    from compat.lint.finding import page
-
-    links = [source for source in page(finding.code).sources if source.startswith("https://")]
-    return replace(finding, sources=(*finding.sources, *links[:1]))
+    texts = {file: lines_of(read_text(file, limit=LIMIT)) for file in files if Path(file).is_file()}
+    return replace(report, findings=tuple(_placed(one, texts) for one in report.findings))
 
 
 def _placed(finding: Finding, texts: dict[str, list[str]]) -> Finding:

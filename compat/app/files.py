@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -169,10 +170,11 @@ def demand_ours(name: str, option: str) -> None:
         raise InputError("is there already, and envcheck did not write it", where=f"{option} {name}", hint=hint)
 
 
-def write_atomically(name: str, text: str) -> None:
+def write_atomically(name: str, text: str, option: str = "--output ") -> None:
     """Write a file so that it is whole or not there: to a temporary neighbour, then renamed over it.
 
-    A file that may be written but not replaced is written in place.
+    A file that may be written but not replaced is written in place; one that is replaced keeps its mode and owner.
+    ``option``: what stands before the name in a message.
 
     Raises:
         InputError: if its folder does not exist or cannot be written to.
@@ -180,22 +182,23 @@ def write_atomically(name: str, text: str) -> None:
     try:
         path = Path(os.path.realpath(name))  # a link stays one: what it points to is written
         if path.is_symlink():
-            raise InputError("is a link that leads round in a circle", where=f"--output {name}")
+            raise InputError("is a link that leads round in a circle", where=f"{option}{name}")
         if path.is_dir():
-            raise InputError("is a folder", where=f"--output {name}", expected="a file name")
+            raise InputError("is a folder", where=f"{option}{name}", expected="a file name")
         if not path.parent.is_dir():
-            raise InputError(f"folder {path.parent} does not exist", where=f"--output {name}", hint="make it first")
+            raise InputError(f"folder {path.parent} does not exist", where=f"{option}{name}", hint="make it first")
         try:
             _replace(path, text)
         except OSError as error:
             if error.errno not in _IN_PLACE or not path.is_file():
                 raise
-            path.write_text(text, "utf-8", "replace")
+            with path.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+                stream.write(text)
     except OSError as error:
         why = "it is a pipe that nothing reads" if error.errno == errno.ENXIO else error.strerror
-        raise InputError(f"cannot be written: {why}", where=f"--output {name}") from None
+        raise InputError(f"cannot be written: {why}", where=f"{option}{name}") from None
     except ValueError:
-        raise InputError("is no name of a file", where=f"--output {name!r}") from None
+        raise InputError("is no name of a file", where=f"{option}{name!r}") from None
 
 
 def write_tree(folder: str, files: Mapping[str, str], head: str) -> tuple[str, ...]:
@@ -279,9 +282,13 @@ def _replace(path: Path, text: str) -> None:
     os.umask(mask)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as stream:
             stream.write(text)
-        Path(temporary).chmod(0o666 & ~mask)
+        old = path.stat() if path.exists() else None
+        if old and hasattr(os, "chown"):
+            with suppress(OSError):  # who may not give it to its owner leaves it to who writes
+                os.chown(temporary, old.st_uid, old.st_gid)
+        Path(temporary).chmod(stat.S_IMODE(old.st_mode) if old else 0o666 & ~mask)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

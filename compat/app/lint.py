@@ -309,7 +309,9 @@ def _followed(step: Install, folders: tuple[Path, ...], read: set[Path]) -> Inst
         step = replace(step, refused=(*step.refused, *((step.line, text) for _, text in found.refused)))
         extra_indexes += found.extra_indexes
         find_links += found.find_links
-        step = replace(step, index=step.index or found.index)
+        step = replace(
+            step, index=step.index or found.index, options=tuple(dict.fromkeys((*step.options, *found.options)))
+        )
     step = replace(step, requests=tuple(requests), extra_indexes=tuple(extra_indexes), find_links=tuple(find_links))
     limits = dict.fromkeys(_named(file, folders) for file in dict.fromkeys(step.constraints))
     bounds = [request for path in limits if path for request in _listed(path, replace(step, manager="pip")).requests]

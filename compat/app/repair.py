@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 from compat.app.files import read_text, write_atomically
 from compat.changes import Edit
+from compat.errors import InputError
 from compat.findings import Finding, Fix, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from compat.matrix import Matrix
     from compat.sources.values import Ask
 
 LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
+_MARK: Final = "\ufeff"  # before a text in UTF-8, as some editors write it
+_OPEN_END: Final = "\\ No newline at end of file\n"  # GNU diffutils, "Incomplete Lines"
 _TRIES: Final = 40  # times that one file is judged again with edits; what is left has its advice, and is not checked
 
 
@@ -30,9 +35,10 @@ def repaired(ask: Ask, matrix: Matrix, judge: Callable[[Ask], Report], again: Ca
     from compat.lint.repairs import CODES, repairs
 
     report = judge(ask)
-    if not any(one.code in CODES for one in report.findings) or not Path(ask.file).is_file():
+    text = _exact(ask.file) if any(one.code in CODES for one in report.findings) else ""
+    if not text:
         return report
-    text = read_text(ask.file, limit=LIMIT)
+    text = text.removeprefix(_MARK)
     edits = {(one.code, one.at): edit for one in repairs(ask, matrix) if (edit := exact(text, one, ask.file))}
     asked = [edits.get((one.code, one.place.line if one.place else 0)) for one in report.findings]
     told, made = list(report.findings), list[Edit]()
@@ -88,26 +94,37 @@ def edits_of(report: Report) -> tuple[Edit, ...]:
 def diff(report: Report, *, write: bool = False) -> str:
     """What the edits of a report change in the files, as a unified diff; with ``write`` they are made.
 
-    A file that would change in more than the edits, as in its line endings, is left alone.
-
     Raises:
-        InputError: if a file cannot be read or written.
+        InputError: if a file cannot be read or written; of those that cannot be, before any is written.
     """
-    return "".join(_changed(report, write=write))
-
-
-def _changed(report: Report, *, write: bool) -> Iterator[str]:
-    """The lines of the diff, file by file."""
     import difflib
 
     from compat.lint.edits import edited
 
-    edits = edits_of(report)
+    edits, changed = edits_of(report), []
     for file in dict.fromkeys(edit.file for edit in edits):
-        before = read_text(file, limit=LIMIT)
-        after = edited(before, [edit for edit in edits if edit.file == file])
-        if after == before or before.encode() != Path(file).read_bytes():
-            continue
-        if write:
-            write_atomically(file, after)
-        yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file, file)
+        before = _exact(file)
+        text = before.removeprefix(_MARK)
+        after = before[: len(before) - len(text)] + edited(text, [edit for edit in edits if edit.file == file])
+        if after != before:
+            changed.append((file, before, after))
+            if write and not os.access(file, os.W_OK):
+                raise InputError("cannot be written: Permission denied", where=file, hint="--diff shows the edits")
+    told = (difflib.unified_diff(_lines(before), _lines(after), file, file) for file, before, after in changed)
+    shown = "".join(line if line.endswith("\n") else f"{line}\n{_OPEN_END}" for part in told for line in part)
+    for file, _, after in changed if write else ():
+        write_atomically(file, after, option="")
+    return shown
+
+
+def _exact(file: str) -> str:
+    """The text of a file as it stands, with the mark of its encoding; empty where it is no UTF-8, or no file."""
+    if not Path(file).is_file():
+        return ""
+    text, raw = read_text(file, limit=LIMIT), Path(file).read_bytes()
+    return next((whole for whole in (text, _MARK + text) if whole.encode() == raw), "")
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text as a patch has them."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

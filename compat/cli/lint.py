@@ -124,8 +124,11 @@ def _told(found: "Report", speech: Speech, detail: Detail, *, everything: bool) 
         found = replace(found, findings=kept, judged=True)
     if speech.format == "sarif":
         from compat.app.columns import placed
+        from compat.app.explain import topic_of
+        from compat.render import document, sarif
 
-        found = placed(found)
+        pages = filter(None, map(topic_of, dict.fromkeys(one.code for one in found.findings)))
+        return document.encode(sarif.report(placed(found), pages))
     text = render.report(
         found,
         facts.Host(),

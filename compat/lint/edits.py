@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from compat.changes import Edit
 
@@ -11,10 +12,18 @@ if TYPE_CHECKING:
 
     from compat.lint.repairs import Repair
 
+# What ends a line for editors, git and code scanning; str.splitlines ends one at form feeds and the like, too.
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends, as they are counted wherever a place is shown."""
+    return _LINE.findall(text)
+
 
 def exact(text: str, repair: Repair, file: str) -> Edit | None:
     """A repair as an edit of the file; none if what it replaces does not stand there exactly once."""
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     first = min(max(repair.line - 1, 0), len(lines))
     if not repair.old:
         ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
@@ -34,7 +43,7 @@ def exact(text: str, repair: Repair, file: str) -> Edit | None:
 
 def _at(body: str, start: int, first: int, file: str, old: str, new: str) -> Edit:
     """An edit at an offset of a logical line that begins after ``first`` lines of the file."""
-    head = body[:start].splitlines(keepends=True) or [""]
+    head = lines_of(body[:start]) or [""]
     below = len(head) if head[-1].endswith(("\n", "\r")) else len(head) - 1
     column = 1 if head[-1].endswith(("\n", "\r")) else len(head[-1]) + 1
     return Edit(file, first + below + 1, column, old, new)
@@ -56,7 +65,7 @@ def _behind(body: str, start: int, old: str) -> int:
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """The text after exact edits; one whose old text does not stand in its place changes nothing."""
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))

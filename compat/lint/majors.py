@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.lint.finding import of_request
 from compat.lint.walk import LOOSE, Taken, alike, has_end, parts_of
+from compat.sources.requirements import HASHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +114,8 @@ def _ends_before(spec: str, row: Major) -> bool:
 def _is_taken(row: Major, item: Taken, scene: Scene) -> bool:
     """Whether an installer takes the release, or a later one: what is asked for, or requires it, admits it."""
     asked = [one.request for one in (*scene.taken, *scene.env) if one.request.name == row.name and not one.base]
-    if item.step.constraints:  # what such a file bounds is not all known here: a step may have written it
+    # what a file of constraints bounds is not all known here: a step may have written it
+    if item.step.constraints or HASHED in item.step.options:
         return False
     beside = (one for one in scene.env if alike(one.step, item.step) and not LOOSE & {*one.step.options})
     lines = [

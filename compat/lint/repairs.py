@@ -95,7 +95,8 @@ def _only_index(scene: Scene) -> Iterator[Repair]:
 
 
 def _named_index(scene: Scene) -> Iterator[Repair]:
-    """index-missing: the address of the index that has the local version."""
+    """index-missing: the address of the index that has the local version, once for all of a step that it serves."""
+    told: dict[tuple[int, str], str] = {}
     for finding in requests.unmet(scene):
         at = finding.place.line if finding.place else 0
         item = _asked_at(at, scene)
@@ -106,7 +107,8 @@ def _named_index(scene: Scene) -> Iterator[Repair]:
         if scene.ask.kind == "requirements":
             yield Repair("index-missing", at, 1, "", address)
         elif scene.ask.kind == "dockerfile" and not item.step.files:
-            yield Repair("index-missing", at, item.step.line, item.request.text, address, behind=True)
+            first = told.setdefault((id(item.step), address), item.request.text)
+            yield Repair("index-missing", at, item.step.line, first, address, behind=True)
 
 
 def _maintained(scene: Scene) -> Iterator[Repair]:

@@ -17,6 +17,7 @@ from compat.joints.python import in_order, is_for
 from compat.joints.verdict import is_inferred
 from compat.lint.finding import finding, of_request, seen
 from compat.lint.walk import together
+from compat.sources.requirements import HASHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -278,7 +279,7 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
     """extra-index-shadowed: the default index answers where an extra one was meant to."""
     for item in scene.own:
         extra = [place for place in item.origins[1:] if place.index and place.variant]
-        loose = not _LOCAL_CUDA.search(item.request.spec)
+        loose = not _LOCAL_CUDA.search(item.request.spec) and HASHED not in item.step.options
         if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
             continue
         # none where the extra places are not about this package at all

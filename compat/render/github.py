@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat.render.gitlab import path_of
 from compat.render.ink import printable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def report(found: Report) -> str:
 
 def _line(finding: Finding) -> str:
     """One annotation; a finding without a place annotates the run, not a file. Lines count from 1, as GitHub's do."""
-    place = f"file={_property(finding.place.file)},line={max(1, finding.place.line)}," if finding.place else ""
+    place = f"file={_property(path_of(finding.place.file))},line={max(1, finding.place.line)}," if finding.place else ""
     fix = f" Fix: {finding.fix.text}" if finding.fix.text else ""
     return f"::{_COMMANDS[finding.severity]} {place}title={_property(finding.code)}::{_data(finding.detail + fix)}"
 

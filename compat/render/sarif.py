@@ -6,53 +6,62 @@ Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from compat import __version__
 from compat.changes import Edit
-from compat.render.gitlab import fingerprint
+from compat.render.gitlab import fingerprints, path_of
 from compat.render.ink import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.findings import Finding, Place, Report
+    from compat.render.explanation import Topic
 
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def report(found: Report) -> dict[str, Any]:
+def report(found: Report, pages: Iterable[Topic] = ()) -> dict[str, Any]:
     """The SARIF document of a report; findings without a place point at the machine as a whole.
 
-    ``found``: the findings; what fits and what was not checked have no place in SARIF results.
+    ``found``: the findings; what fits and what was not checked have no place in SARIF results. ``pages``: of the codes.
     """
     rules = {finding.code: finding for finding in found.findings}
-    driver = {"name": "envcheck", "version": __version__, "rules": [_rule(code, one) for code, one in rules.items()]}
-    order = list(rules)
-    run = {"tool": {"driver": driver}, "results": [_result(item, order) for item in found.findings]}
+    known, order = {page.code: page for page in pages}, list(rules)
+    told = [_rule(one, known.get(code)) for code, one in rules.items()]
+    driver = {"name": "envcheck", "version": __version__, "rules": told}
+    marked = zip(found.findings, fingerprints(found.findings), strict=True)
+    results = [_result(item, order.index(item.code), mark) for item, mark in marked]
+    counted = {"columnKind": "unicodeCodePoints", "newlineSequences": ["\r\n", "\n", "\r"]}
+    run = {"tool": {"driver": driver}, **counted, "results": results}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(code: str, finding: Finding) -> dict[str, Any]:
-    """The rule of a code; its help is the last address among what its finding rests on, as pages of rules come last."""
-    links = [source for source in finding.sources if source.startswith("https://")]
-    rule = {
-        "id": code,
-        "shortDescription": {"text": _plain(finding.title)},
-        "help": {"text": f"envcheck explain {code}"},
-    }
-    return rule | ({"helpUri": links[-1]} if links else {})
+def _rule(finding: Finding, page: Topic | None) -> dict[str, Any]:
+    """The rule of a code with its page, where there is one: for readers that show it, and what it rests on first."""
+    rule = {"id": finding.code, "shortDescription": {"text": _plain(finding.title)}}
+    if page is None:
+        return rule | {"help": {"text": f"envcheck explain {finding.code}"}}
+    body = f"{page.what}\n\nWhy: {page.why}\n\nFix: {page.fix}\n".replace("``", "`")
+    listed = "".join(f"- {source}\n" for source in page.sources)
+    links = [source for source in page.sources if source.startswith("https://")]
+    rule["help"] = {"text": _plain(body), "markdown": f"{body}\n{listed}"}
+    return rule | ({"helpUri": links[0]} if links else {})
 
 
-def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
-    """One finding. ``ruleIndex`` counts from 0 in ``order``; a region's lines count from 1."""
+def _result(finding: Finding, index: int, mark: str) -> dict[str, Any]:
+    """One finding of the rule at ``index``, from 0; a region's lines count from 1."""
     text = f"{finding.detail} Fix: {finding.fix.text}" if finding.fix.text else finding.detail
     result: dict[str, Any] = {
         "ruleId": finding.code,
-        "ruleIndex": order.index(finding.code),
+        "ruleIndex": index,
         "level": _LEVELS[finding.severity],
         "message": {"text": _plain(text)},
-        "partialFingerprints": {"envcheck/1": fingerprint(finding)},
+        "partialFingerprints": {"envcheck/1": mark},
     }
     if finding.place:
         place: dict[str, Any] = {"artifactLocation": _file(finding.place.file)}
@@ -72,7 +81,10 @@ def _columns(place: Place) -> dict[str, int]:
 
 
 def _file(name: str) -> dict[str, str]:
-    return {"uri": quote(name, errors="replace")}
+    path = path_of(name)
+    outside = path.startswith(("/", ".."))  # a relative name is one of the repository
+    path = Path(path).resolve().as_posix() if outside else path
+    return {"uri": ("file://" if outside else "") + quote(path, errors="replace")}
 
 
 def _replacement(edit: Edit) -> dict[str, Any]:

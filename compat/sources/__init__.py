@@ -29,6 +29,8 @@ _KEYS: Mapping[Kind, tuple[str, ...]] = {
     "compose": (r"^services\s*:",),
     "conda": (r"^dependencies\s*:",),
 }
+# What ends no line where people see one, though it does for str.splitlines.
+_NO_ENDS = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
 _LOCKS = frozenset(map(str.lower, LOCKS))
 
@@ -70,6 +72,7 @@ def read(text: str, file: str) -> Ask:
         "lock": locks.read,
         "requirements": _requirements,
     }
+    text = text.translate(_NO_ENDS)
     return replace(readers[kind_of(text, file)](text, file), silenced=_silenced(text))
 
 

@@ -14,6 +14,8 @@ from compat import versions
 from compat.names import normalise
 from compat.sources.values import Install, Manager, Request
 
+# With one hash in a file pip installs nothing that has none (pip documentation, "Secure installs").
+HASHED: Final = "--require-hashes"
 _REQUIREMENT: Final = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s*(?:\[(?P<extras>[^\]]{0,300})\])?\s*"
     r"(?:@\s*(?P<url>[^\s;]+)|(?P<spec>\(?[~=!<>][^;#]{0,300})?)\s*(?:;\s*(?P<marker>.{0,500}))?$"
@@ -150,6 +152,8 @@ def from_text(text: str, first_line: int = 1) -> tuple[Install, tuple[str, ...]]
     gathered, unread = _Gathered(), []
     for number, line in _logical_lines(text, first_line):
         content = re.sub(r"(^|\s)#.*$", "", line).strip()
+        if re.search(r"\s--hash[= ]", content) and HASHED not in gathered.options:
+            gathered.options.append(HASHED)
         content = re.sub(r"\s--hash[= ]\S+|\s*;$", "", content)  # pip takes an empty marker for none
         if not content:
             continue

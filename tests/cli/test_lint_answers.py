@@ -1,6 +1,9 @@
 """What ``envcheck lint`` tells and how: hints, edits as a diff and in SARIF, statistics, a baseline."""
 
 import json
+import stat
+import subprocess
+from urllib.parse import unquote
 
 import pytest
 
@@ -84,12 +87,117 @@ def test_sarif_has_columns_links_and_edits(envcheck, written):
     (result,), (rule,) = run["results"], run["tool"]["driver"]["rules"]
     region = result["locations"][0]["physicalLocation"]["region"]
     assert BASE[region["startColumn"] - 1 : region["endColumn"] - 1] == "nvidia/cuda:12.4.0-runtime-ubuntu22.04"
-    assert rule["helpUri"].startswith("https://")
+    page = json.loads(envcheck("explain", "base-tag-eol", "-f", "json")[1])["topics"][0]
+    assert rule["helpUri"] in page["sources"]
+    assert page["why"] in rule["help"]["text"]
+    assert rule["helpUri"] in rule["help"]["markdown"]
     (change,) = result["fixes"][0]["artifactChanges"]
     (replacement,) = change["replacements"]
     deleted = replacement["deletedRegion"]
     assert BASE[deleted["startColumn"] - 1 : deleted["endColumn"] - 1] == ":12.4.0-runtime-ubuntu22.04"
     assert replacement["insertedContent"] == {"text": ":12.4.1-runtime-ubuntu22.04"}
+
+
+def applied(text, result):
+    """A text after the fixes of SARIF results, as a reader makes them: each once, the last ones first."""
+    changes = (change for one in result for fix in one.get("fixes", ()) for change in fix["artifactChanges"])
+    edits = {json.dumps(one): one for change in changes for one in change["replacements"]}.values()
+    lines = text.split("\n")
+    for one in sorted(
+        edits, key=lambda one: (-one["deletedRegion"]["startLine"], -one["deletedRegion"]["startColumn"])
+    ):
+        deleted = one["deletedRegion"]
+        line = lines[deleted["startLine"] - 1]
+        new = one["insertedContent"]["text"]
+        lines[deleted["startLine"] - 1] = line[: deleted["startColumn"] - 1] + new + line[deleted["endColumn"] - 1 :]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Dockerfile", "# a\x0cb\u2028c \U0001f680\nFROM\tnvidia/cuda:12.4-devel-ubuntu22.04\tAS x"),
+        ("Dockerfile", "FROM python:3.10\r\nRUN echo \U0001f680 && pip install \\\r\n\ttorch==1.13.1+cu117 \\\r\n\ttorchvision==0.14.1+cu117"),
+        ("requirements.txt", "numpy<2\n\ntorch==1.13.1+cu117  # why"),
+        ("compose.yaml", "services:\n  a: &a\n    image: 'nvidia/cuda:12.4-base-ubuntu22.04'\n  b: *a\n"),
+    ],
+)  # fmt: skip
+def test_a_diff_that_is_applied_and_the_fixes_of_sarif_give_what_fix_writes(envcheck, written, tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    results = sarif(envcheck, name)["results"]
+    (tmp_path / "edits.diff").write_bytes(envcheck("lint", name, "--diff")[1].encode())
+    subprocess.run(["git", "apply", "-p0", "edits.diff"], cwd=tmp_path, check=True, capture_output=True)
+    patched = path.read_bytes()
+    path.write_bytes(text.encode())
+    envcheck("lint", name, "--fix")
+    assert path.read_bytes() == patched == applied(text, results).encode()
+    assert patched != text.encode()
+    assert envcheck("lint", name, "--fix")[2] == ""
+
+
+@pytest.mark.parametrize("raw", [b"# caf\xe9\ntorch==1.13.1+cu117\n", "torch==1.13.1+cu117\n".encode("utf-16")])
+def test_a_file_in_another_encoding_gets_no_edit_from_anybody(envcheck, written, tmp_path, raw):
+    (tmp_path / "requirements.txt").write_bytes(raw)
+    (result,) = [one for one in sarif(envcheck, "requirements.txt")["results"] if one["ruleId"] == "index-missing"]
+    assert "fixes" not in result
+    envcheck("lint", "requirements.txt", "--fix")
+    assert (tmp_path / "requirements.txt").read_bytes() == raw
+
+
+def test_a_file_that_is_mended_keeps_its_mode_and_a_link_stays_one(envcheck, written, tmp_path):
+    path = written(GONE.replace("10.1-cudnn7-devel-ubuntu18.04", "12.4-devel-ubuntu22.04"), "real.Dockerfile")
+    path.chmod(0o750)
+    (tmp_path / "Dockerfile").symlink_to(path.name)
+    envcheck("lint", "Dockerfile", "--fix")
+    assert (tmp_path / "Dockerfile").is_symlink()
+    assert ("12.4.1" in path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (True, 0o750)
+
+
+def test_where_one_file_is_read_only_none_is_changed(envcheck, written, tmp_path, monkeypatch):
+    paths = [written(BASE, name) for name in ("a.Dockerfile", "b.Dockerfile")]
+    monkeypatch.setattr("os.access", lambda name, mode: not str(name).endswith("b.Dockerfile"))
+    code, _, err = envcheck("lint", "a.Dockerfile", "b.Dockerfile", "--fix")
+    assert (code, "b.Dockerfile: cannot be written" in err, "--output" in err) == (2, True, False)
+    assert [path.read_text() for path in paths] == [BASE, BASE]
+
+
+@pytest.mark.parametrize("format_", ["sarif", "gitlab"])
+def test_no_two_findings_have_one_fingerprint_and_lines_above_change_none(envcheck, written, format_):
+    def marks():
+        told = json.loads(envcheck("lint", "Dockerfile", "-f", format_)[1])
+        results = told if format_ == "gitlab" else told["runs"][0]["results"]
+        return [
+            one["fingerprint"] if "fingerprint" in one else one["partialFingerprints"]["envcheck/1"] for one in results
+        ]
+
+    text = "FROM nvidia/cuda:12.4-devel-ubuntu22.04 AS a\nRUN true\n" * 2
+    written(text)
+    before = marks()
+    assert len({*before}) == len(before)
+    written("# one\n# two\n" + text)
+    assert marks() == before
+
+
+@pytest.mark.parametrize("given", ["./Dockerfile", "sub/../Dockerfile", "{}/Dockerfile"])
+def test_a_file_has_one_name_however_it_is_given(envcheck, written, tmp_path, given):
+    written(GONE)
+    (tmp_path / "sub").mkdir()
+    envcheck("lint", "Dockerfile", "-f", "json", "-o", "known.json")
+    name = given.format(tmp_path)
+    assert envcheck("lint", name, "--baseline", "known.json")[0] == 0
+    place = sarif(envcheck, name)["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "Dockerfile"
+    assert json.loads(envcheck("lint", name, "-f", "gitlab")[1])[0]["location"]["path"] == "Dockerfile"
+    assert envcheck("lint", name, "-f", "github")[1].startswith("::error file=Dockerfile,")
+
+
+def test_a_file_of_elsewhere_has_its_whole_address(envcheck, written, tmp_path, monkeypatch):
+    path = written(GONE, "a b.Dockerfile")
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    place = sarif(envcheck, "../a b.Dockerfile")["results"][0]["locations"][0]["physicalLocation"]
+    assert unquote(place["artifactLocation"]["uri"]) == f"file://{path}"
 
 
 def test_statistics_count_each_code(envcheck, written):

@@ -89,6 +89,21 @@ def fixed(folder, name, text):
             "FROM python:3.10\nRUN pip install -U 'jax[cuda12]' tqdm\n",
         ),
         ("requirements.txt", "flax\njax[cuda12_pip]>=0.6\n", "flax\njax[cuda12]>=0.6\n"),
+        (
+            "requirements.txt",
+            "\ufefftorch==1.13.1+cu117",
+            f"\ufeff--extra-index-url {PYTORCH}/cu117\ntorch==1.13.1+cu117",
+        ),
+        (
+            "Dockerfile",
+            "# a page\x0c and a line\u2028 that end nothing\nFROM nvidia/cuda:12.4-devel-ubuntu22.04 AS x",
+            "# a page\x0c and a line\u2028 that end nothing\nFROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS x",
+        ),
+        (
+            "Dockerfile",
+            "FROM python:3.10\nRUN pip install torch==1.13.1+cu117 \\\n  torchvision==0.14.1+cu117 'numpy<2'\n",
+            f"FROM python:3.10\nRUN pip install torch==1.13.1+cu117 --extra-index-url {PYTORCH}/cu117 \\\n  torchvision==0.14.1+cu117 'numpy<2'\n",
+        ),
     ],
 )
 def test_a_safe_edit_is_made_shown_and_enough(tmp_path, name, text, expected):
@@ -127,7 +142,9 @@ def test_what_is_advised_is_what_the_edit_writes(tmp_path, tag):
         ),
         ("Dockerfile", "FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n"),
         ("Dockerfile", "FROM python:3.10\nRUN pip install \"torch==1.13.1+cu117; python_version > '3'\"\n"),
-        ("requirements.txt", "\ufefftorch==1.13.1+cu117\n"),
+        # with a hash in it pip installs from such a file nothing that has none, and asks for the file by its hash
+        ("requirements.txt", f"tensorflow==2.3.1 --hash=sha256:{'0' * 64}\n"),
+        ("requirements.txt", f"--extra-index-url {PYTORCH}/cu118\ntorch==2.1.0 --hash=sha256:{'0' * 64}\n"),
         ("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n"),
         ("requirements.txt", "torch==9.9.9+cu999\n"),
         ("requirements.txt", "torch==2.6.0\n"),
