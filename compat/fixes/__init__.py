@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Change, Command, Container, Install, Package, System, Variable, applied, deed
 from compat.commands import options_of, place_of, suited, typed
 from compat.findings import Finding, Fix, Report
-from compat.fixes import containers, drivers, gpu_code, libraries, packages, toolkits
+from compat.fixes import containers, copies, drivers, gpu_code, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
 from compat.rules.deeds import filled, spelled
@@ -37,6 +37,7 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     **packages.FIXES,
     **gpu_code.FIXES,
     **libraries.FIXES,
+    **copies.FIXES,
     **toolkits.FIXES,
     **containers.FIXES,
 }
@@ -88,7 +89,8 @@ def _drafted(finding: Finding, case: Case) -> Fix:
     """The fix by the facts, or the rule's own where they do not tell; its changes as commands of the place."""
     prescribe, subject = _FIXES.get(finding.code), Subject(finding, case)
     if (fix := _of_message(subject) or (prescribe(subject) if prescribe else None)) is not None:
-        return _written(fix, case)
+        told = f"If {subject.named[0].name} is its GPU: {fix.text[0].lower()}{fix.text[1:]}" if subject.named else ""
+        return _written(replace(fix, text=told) if told and fix.changes else fix, case)
     name = subject.framework_name()
     others = {one.of for one in finding.fix.changes if isinstance(one, Variable)} - {"", name}
     changes = tuple(one for one in finding.fix.changes if not (isinstance(one, Variable) and one.of in others))

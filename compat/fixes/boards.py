@@ -14,7 +14,7 @@ from compat.lazy import pattern
 from compat.rules.lookups import is_version
 
 if TYPE_CHECKING:
-    from compat.matrix.rows import Build
+    from compat.matrix.rows import Build, Jetpack
 
 # Libraries of JetPack -> what they are of, and the column of its row.
 _JETPACK: Final = pattern(r"lib(nv(?=infer|onnxparser|parsers)|cudnn|cudart|cublas)\w*\.so(?:\.([\d.]+))?$")
@@ -71,10 +71,28 @@ def _systems(subject: Subject) -> tuple[str, ...]:
     return tuple(row.l4t for row in rows if row.os and row.os == subject.host.os and not row.preview)
 
 
+def bindings(subject: Subject) -> Fix | None:
+    """JetPack's bindings for Python, which are in the system's packages: an environment that sees those."""
+    if not is_one(subject):
+        return None
+    systems = {row.os: row.python for row in subject.matrix.table("systems")}
+    pythons = {systems.get(row.os, "") for row in _jetpacks(subject)}
+    python = pythons.pop() if len(pythons) == 1 else ""
+    text = f"JetPack's TensorRT is for the system's Python {python}: make an environment of that which sees it."
+    venv = Command("/usr/bin/python3 -m venv --system-site-packages .venv")
+    return Fix(text.replace(" :", ":"), changes=(Command("sudo apt install nvidia-jetpack python3-venv"), venv))
+
+
+def _jetpacks(subject: Subject) -> list[Jetpack]:
+    """The releases of JetPack that the board may have; none where its L4T is unknown."""
+    l4t = subject.host.l4t or ""
+    return [row for row in subject.matrix.table("jetpack") if l4t and f"{row.l4t}.".startswith(f"{l4t}.")]
+
+
 def library(name: str, subject: Subject) -> Fix | None:
     """A library that JetPack brings to a Jetson, in one release: what asks for another was built for another one."""
     l4t, found = subject.host.l4t or "", _JETPACK.match(name)
-    rows = [row for row in subject.matrix.table("jetpack") if l4t and f"{row.l4t}.".startswith(f"{l4t}.")]
+    rows = _jetpacks(subject)
     if not rows or not found:
         return None
     what, column = _OF_JETPACK[found[1]]

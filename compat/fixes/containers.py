@@ -188,6 +188,11 @@ def permission(subject: Subject) -> Fix | None:
             mended = _RUN.sub(lambda found: f"{found[0]} --security-opt=label=disable", typed, count=1)
             return Fix("Where SELinux enforces, let the container pass it.", changes=(Command(mended),))
         return Fix("Let the user open /dev/nvidia*, whose modes this shows.", changes=(Command("ls -l /dev/nvidia*"),))
+    owners = (subject.host.device_groups or {}).items()
+    number = next((of for node, of in owners if of.isdigit() and ("kfd" in node or "renderD" in node)), "")
+    if number and number != "0" and not subject.host.device_nodes_denied:
+        text = "No group here has the number that owns the nodes: give it to the container."
+        return Fix(text, changes=(Container(AMD_NODES, group=number),))
     if groups and "render" not in groups and not subject.host.container and not subject.host.device_nodes_denied:
         lacks = ",".join(name for name in ("render", "video") if name not in groups)
         text = f"Join the group {lacks.replace(',', ' and ')}, and log in again."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import compat.fixes.boards as boards
 import compat.fixes.plans as plans
-from compat.changes import Command, Install, Package, Variable
+from compat.changes import Command, Install, Package, Variable, install
 from compat.commands import package_of
 from compat.findings import Fix
 from compat.reading.commands import requirements
@@ -27,6 +28,8 @@ def rebuilt(subject: Subject) -> Fix | None:
     """The compiled package that does not fit, of the release for the framework installed, or compiled again here."""
     if (fix := shadowed(subject)) is not None:
         return fix
+    if "tensorrt-no-bindings" in subject.case.signals:
+        return boards.bindings(subject) or Fix("Install TensorRT with its bindings.", changes=(install("tensorrt"),))
     if compiled := subject.compiled():
         return rebuild(compiled, subject)
     torch = f"torch {plain(subject.packages.get('torch', ''))}".strip()

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+import compat.joints.driver as joint
 from compat import versions
-from compat.changes import Install, Package, Python, Toolkit, Variable
+from compat.changes import Command, Container, Install, Package, Python, Toolkit, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended
@@ -17,6 +18,8 @@ from compat.fixes.subject import Subject, last_cuda
 from compat.reading.commands import image_of
 from compat.rules.stack import platform_tag
 from compat.targets import kernels_for, sm
+
+_LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
 def code_for_gpu(subject: Subject) -> Fix | None:
@@ -48,7 +51,7 @@ def _coded(subject: Subject) -> Fix | None:
         return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
     newer = not subject.gpus and subject.host.platform != "darwin" and subject.finding.code == "arch-too-new-for-build"
     covered = _is_covered(targets, subject)
-    built = None if newer or covered else gpu_build(subject)
+    built = None if newer or covered else _in_image(subject) or gpu_build(subject)
     fix = None if covered else built or _newer_image(subject) or _for_newer(subject)
     return fix if fix is not None or not number else _recompiled(targets[0], number, extension, subject)
 
@@ -92,9 +95,55 @@ def _for_newer(subject: Subject) -> Fix | None:
     return None if far else fix
 
 
+def _image(subject: Subject) -> str:
+    """The image that runs; empty if none is named."""
+    return subject.host.image or image_of(subject.case.commands)
+
+
+def _in_image(subject: Subject) -> Fix | None:
+    """The build of an image: the nearest later image of its series that has code for the GPUs, or its recipe."""
+    image = _image(subject)
+    if not image or not subject.gpus:
+        return None
+    if better := _next_image(image, subject):
+        lines = (line for line in subject.case.commands if image in line.split())
+        typed = next((line.replace(image, better) for line in lines if len(line) < _LONGEST), "")
+        start = Command(typed.lstrip("$# ")) if typed else Container(image=better, gpus=True)
+        return Fix(f"Take the image {better}, which has code for {subject.gpus[0].target}.", changes=(start,))
+    built = gpu_build(subject) if subject.host.container else None
+    return (
+        replace(built, text=f"In the Dockerfile of {image}: {built.text[0].lower()}{built.text[1:]}") if built else None
+    )
+
+
+def _next_image(image: str, subject: Subject) -> str:
+    """The first image of a series, from this one's release on, whose framework has code for all GPUs; empty if none."""
+    repository, matrix = image.partition(":")[0], subject.matrix
+    series = [row for row in matrix.table("images") if row.repository == repository and "==" in row.framework]
+    have = next((row.framework.partition("==")[2] for row in series if image in row.references()), "0")
+    windows, driver = subject.host.platform in {"windows", "wsl2"}, subject.host.driver or ""
+    found: list[tuple[str, str]] = []
+    for row in series:
+        name, _, release = row.framework.partition("==")
+        floor = (
+            joint.floor(matrix, row.runtime.removeprefix("cuda"), windows) if row.runtime.startswith("cuda") else None
+        )
+        least = (floor.family or floor.exact) if floor else ""
+        old = versions.is_release(driver) and least and not versions.at_least(driver, least)
+        builds = [one for one in matrix.builds_of(name, release) if one.runtime == row.runtime]
+        served = all(
+            any(kernels_for(gpu.target, one.kernels, matrix.families) == "native" for one in builds)
+            for gpu in subject.gpus
+        )
+        alike = [one for one in row.references() if one.rpartition("-")[2] == image.rpartition("-")[2]]
+        if row.status != "gone" and served and not old and versions.at_least(release, have):
+            found.append((release, (alike or row.references())[0]))
+    return min(found, key=lambda one: versions.release(one[0]))[1] if found else ""
+
+
 def _newer_image(subject: Subject) -> Fix | None:
     """Another image, where a container runs what has no code for the GPU and nothing tells its packages."""
-    image = subject.host.image or image_of(subject.case.commands)
+    image = _image(subject)
     if not image or subject.finding.code != "arch-too-new-for-build":
         return None
     return Fix(f"Take a newer image than {image}, whose builds have no code for this GPU.")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 from compat import versions
-from compat.changes import Command, Install, Package, Variable
+from compat.changes import Command, Install, Package, System, Variable
 from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
-from compat.fixes.toolkits import outdated
 from compat.lazy import pattern
+from compat.names import normalise
 from compat.reading.commands import requirements
-from compat.reading.message_facts import cudnn_version
+from compat.rules.deeds import of_system
 from compat.rules.lookups import cuda_of_driver, is_version
 from compat.rules.stack import canonical
 
@@ -67,7 +67,7 @@ def _of_windows() -> Fix:
 
 def _nvvm(subject: Subject) -> Fix:
     """Numba's compiler, which comes with the toolkit, by conda, or with its package (Numba, CUDA installation)."""
-    major = series(_cuda(subject) or subject.host.driver_cuda or "")
+    major = series(cuda_in_use(subject) or subject.host.driver_cuda or "")
     if subject.host.python_environment == "conda":
         names = 'cudatoolkit "cuda-version<12"' if major == "11" else "cuda-nvcc cuda-nvrtc"
         return Fix("Install NVVM, by conda.", changes=(Command(f"conda install -c conda-forge {names}"),))
@@ -97,16 +97,33 @@ def _unnamed(subject: Subject) -> Fix | None:
 
 def _brought(name: str, subject: Subject) -> Fix | None:
     """What brings a library of this name: a package of the CUDA in use, NVIDIA's own, or another onnxruntime."""
-    rows = _runnable(_rows(name, subject), subject)
+    rows = runnable(_rows(name, subject), subject)
     packages = dict.fromkeys(row.package + _below(row) for row in rows)
     if rows and (fix := _older_onnxruntime(rows, subject)) is not None:
         return fix
-    if rows and _cuda(subject):
-        return _packaged(name, rows[-1], subject)
+    if rows and cuda_in_use(subject):
+        return _of_another(name, rows, subject) or _packaged(name, rows[-1], subject)
     if len(packages) > 1:
         found = " or ".join(packages)
         return Fix(f"Install what brings {name}, for the CUDA of the program that asks for it: {found}.")
     return _packaged(name, rows[-1], subject) if rows else _unpackaged(name, subject)
+
+
+def _of_another(name: str, rows: Sequence[Soname], subject: Subject) -> Fix | None:
+    """A library of another CUDA than the framework brings: what asks for it was built beside another framework."""
+    item = subject.framework()
+    majors = {row.package.rpartition("-cu")[2] for row in rows}
+    if item is None or not item.cuda or series(item.cuda) in majors or not all(map(str.isdigit, majors)):
+        return None
+    return _rebuilt(name, max(majors), item.cuda, subject)
+
+
+def _rebuilt(name: str, number: str, here: str, subject: Subject) -> Fix:
+    """What asks for a library of one CUDA, built for the one in use."""
+    compiled = subject.compiled() or _for_torch(subject) or "the package that asks for it"
+    if not here:
+        return Fix(f"Reinstall {compiled} for the CUDA in use, or install CUDA {number}.")
+    return Fix(f"{name} is of CUDA {number}: reinstall {compiled}, built for CUDA {here}.")
 
 
 def _windows(subject: Subject) -> Fix | None:
@@ -162,19 +179,10 @@ def _own(name: str, subject: Subject) -> Fix | None:
     return newest(package.name, "the CUDA in use", subject)
 
 
-def rocm(subject: Subject) -> Fix | None:
-    """Libraries of the system's ROCm before those that the wheel brings."""
-    item = subject.framework()
-    if item is None or not item.rocm or not subject.case.signals.heard or subject.host.platform == "windows":
-        return None
-    text = f"The wheel brings its own ROCm {item.rocm}: take the system's libraries off the loader's path."
-    return Fix(text, changes=(Variable("LD_LIBRARY_PATH"),))
-
-
 def _rows(name: str, subject: Subject) -> list[Soname]:
     """Packages that bring a library of exactly this name, by what their wheels hold."""
     found = [row for row in subject.matrix.table("sonames") if row.soname == name]
-    cuda = _cuda(subject)
+    cuda = cuda_in_use(subject)
     mine = [row for row in found if row.package.endswith(f"-cu{series(cuda)}")] if cuda else []
     return mine or found
 
@@ -188,22 +196,22 @@ def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
     return Fix("Install the newest onnxruntime-gpu with its CUDA: this one was built for CUDA 11.", changes=(change,))
 
 
-def _runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
+def runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
     """Packages of CUDA majors that the driver runs, none later than its own, and that a build for this Python has."""
     python = series(subject.host.python or "", 2)
-    rows = _of_builds(rows, subject, lambda row: python in row.python)
+    rows = of_builds(rows, subject, lambda row: python in row.python)
     most = series(cuda_of_driver(subject.matrix, subject.host.driver) or subject.host.driver_cuda or "")
     later = {f"-cu{number}" for number in range(int(most) + 1, int(most) + 20)} if most else set()
     return [row for row in rows if f"-{row.package.rpartition('-')[2]}" not in later] or rows
 
 
-def _of_builds(rows: list[Soname], subject: Subject, fits: Callable[[Build], bool]) -> list[Soname]:
+def of_builds(rows: list[Soname], subject: Subject, fits: Callable[[Build], bool]) -> list[Soname]:
     """Packages of the CUDA majors that fitting builds of the framework have; all where none fits."""
     made = {series(row.runtime) for row in subject.matrix.builds(subject.framework_name()) if fits(row)}
     return [row for row in rows if row.package.rpartition("-cu")[2] in made] or rows
 
 
-def _cuda(subject: Subject) -> str:
+def cuda_in_use(subject: Subject) -> str:
     """CUDA of the framework, else of the toolkit; empty if unknown."""
     item = subject.framework()
     known = subject.case.signals.value("ort_cuda") or (item.cuda if item else "") or subject.host.cuda_toolkit
@@ -268,15 +276,20 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
             f"Install cuDNN {major}{of} and put its folder on the loader's path.".replace("  ", " "), changes=path
         )
     if found["stem"] in _OF_TOOLKIT and number:
-        compiled = subject.compiled() or _for_torch(subject) or "the package that asks for it"
-        here = _cuda(subject)
-        text = f"{name} is of CUDA {number}: reinstall {compiled}, built for CUDA {here}." if here else ""
-        return Fix(text or f"Reinstall {compiled} for the CUDA in use, or install CUDA {number}.")
+        return _rebuilt(name, number, cuda_in_use(subject), subject)
     if found["stem"] in _OF_TOOLKIT:
         return Fix(f"Put the lib64 of the CUDA toolkit, which has {name}, on the loader's path.", changes=path)
-    if not found["stem"].startswith(("cu", "nv", "nccl")):
-        return Fix(f"Install the system package that brings {name}.")
-    return None
+    return None if found["stem"].startswith(("cu", "nv", "nccl")) else _of_distribution(name, subject)
+
+
+def _of_distribution(name: str, subject: Subject) -> Fix:
+    """A library of the distribution, by its package here; where the distribution is not known by that of Debian."""
+    tasks = (System(normalise(f"library-{name}")), System("library", option=name))
+    steps = next((found for task in tasks if (found := of_system([task], subject.host, subject.matrix)[0])), ())
+    rows = subject.matrix.table("commands") if not subject.host.os else ()
+    known = (one.commands[0].split()[-1] for one in rows if (one.deed, one.system) == (tasks[0].task, "debian"))
+    aside = next((f" (Debian, Ubuntu: {package})" for package in known), "")
+    return Fix(f"Install the system package that brings {name}{aside}.", changes=steps)
 
 
 def _for_torch(subject: Subject) -> str:
@@ -308,83 +321,4 @@ def _amd(name: str, subject: Subject) -> Fix:
     )
 
 
-def mismatched(subject: Subject) -> Fix | None:
-    """Another copy of cuDNN than the build was made with: the one it asks for, or the foreign one off the path."""
-    signals = subject.case.signals
-    if fix := _named(subject) or outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
-        return fix
-    least = signals.value("jax_least") if signals.value("jax_library").lower() == "cudnn" else ""
-    taken = taker(subject) if any(item.fact == "cudnn" for item in subject.finding.evidence) else None
-    built = taken[1].cudnn if taken and for_system(subject) is None else ""
-    want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or least) or built
-    if want and not signals.value("torch_cudnn"):
-        have = cudnn_version(signals.value("cudnn") or "") or subject.host.cudnn or ""
-        return _cudnn(want, have, subject)
-    if (fix := for_system(subject)) is not None:
-        return fix
-    if "dnn-not-found" in signals and not (subject.host.env or {}).get("LD_LIBRARY_PATH"):
-        return Fix("Give the framework the cuDNN that it was built with: none is found, or another one before it.")
-    if subject.host.platform == "windows":
-        return Fix("Take the folder of the other copy off PATH, so that the library beside the package is loaded.")
-    return None
-
-
-def _named(subject: Subject) -> Fix | None:
-    """A library whose message names what it lacks: CANN's, or MKL's."""
-    signals = subject.case.signals
-    if older := signals.value("older"):
-        text = f"Take {older.rpartition('/')[0]} off the loader's path: this build brings its own oneAPI."
-        return Fix(text, changes=(Variable("LD_LIBRARY_PATH"),))
-    if not signals.value("mkl_symbol"):
-        return None
-    last = subject.matrix.turn("mkl-tracing").version
-    mkl = Command(f'conda install "mkl<{last}"')
-    return Fix(f"Take an MKL before {last}, which still has what this torch of conda links to.", changes=(mkl,))
-
-
-def _cudnn(want: str, have: str, subject: Subject) -> Fix:
-    """The cuDNN that a build asks for: its major, and no older minor; the same minor where a newer one was refused."""
-    major, minor = series(want), series(want, 2)
-    newer = is_version(have) and series(have) == major and versions.release(have) > versions.release(want)
-    spec = f"=={minor}.*" if newer else f">={minor},<{int(major) + 1}"
-    cuda = series(_cuda(subject))
-    rows = [row for row in subject.matrix.table("sonames") if row.soname == f"libcudnn.so.{major}"]
-    mine = [row for row in rows if row.package.endswith(f"-cu{cuda}")] or ([] if cuda else _runnable(rows, subject))
-    made = {series(one) for row in subject.matrix.table("cudnn") if series(row.version, 2) == minor for one in row.cuda}
-    mine = [row for row in mine if row.package.rpartition("-cu")[2] in made] or mine
-    mine = _of_builds(mine, subject, lambda row: series(row.cudnn, 2) == minor)
-    told = f"cuDNN {minor}{'' if newer else ' or newer'} of major {major}"
-    if len({row.package for row in mine}) > 1:
-        names = " or ".join(dict.fromkeys(f'"{row.package}{spec}"' for row in mine))
-        return Fix(f"Install {told}, for the CUDA of the program: {names}.")
-    if mine and subject.host.platform != "windows":
-        changes = (Install(packages=(Package(name=mine[-1].package, spec=spec),)),)
-        return Fix(f"Install {told}.", changes=changes)
-    said = f"cuDNN {minor}" if newer or "." not in minor else f"cuDNN {minor} or a newer {major}.x"
-    return Fix(f"Install {said}, and take the other copy off the loader's path.")
-
-
-def libstdcxx(subject: Subject) -> Fix | None:
-    """A C++ library that the distribution has in no release as new: conda's, before the system's."""
-    have = next((row.libstdcxx for row in subject.matrix.table("systems") if row.os == subject.host.os), "")
-    need = subject.case.signals.value("glibcxx_need").removeprefix("GLIBCXX_")
-    served = is_version(have) and is_version(need) and versions.at_least(have, need)
-    if served or (subject.host.python_environment != "conda" and not is_version(have)):
-        return None
-    if subject.host.python_environment != "conda":
-        return Fix(
-            f"This system's libstdc++ ends at GLIBCXX_{have}: take conda-forge's libstdcxx-ng, or a newer system."
-        )
-    changes = (
-        Command("conda install -c conda-forge libstdcxx-ng"),
-        Variable("LD_LIBRARY_PATH", "$CONDA_PREFIX/lib:$LD_LIBRARY_PATH"),
-    )
-    return Fix("Update the libstdc++ of the conda environment, and put it first.", changes=changes)
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    "libstdcxx-too-old": libstdcxx,
-    "library-missing": missing,
-    "library-mismatch": mismatched,
-    "rocm-version-mismatch": rocm,
-}
+FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {"library-missing": missing}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.fixes.amd as amd
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
@@ -29,7 +30,6 @@ from compat.names import normalise
 from compat.reading.commands import requirements
 from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, plain, platform_tag
-from compat.targets import kernels_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,7 +56,9 @@ def gpu_build(subject: Subject) -> Fix | None:
     if subject.said("tpu"):
         item = Package(name="jax", extras=("tpu",))
         return Fix("Install jax with its TPU library.", changes=(Install(packages=(item,)),))
-    return (_for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None) or _with_code(name, subject)
+    intel = _for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None
+    bare = not subject.host.gpus and {gpu.vendor for gpu in subject.gpus} == {"amd"}
+    return intel or _with_code(name, subject) or (amd.build(subject) if bare else None)
 
 
 def _on_a_mac(name: str, subject: Subject) -> Fix | None:
@@ -70,7 +72,8 @@ def _on_a_mac(name: str, subject: Subject) -> Fix | None:
 def _untold(name: str, subject: Subject) -> Fix | None:
     """What there is to choose from where nobody says what machine it is."""
     text = "Tell which machine it is: NVIDIA needs torch for CUDA, AMD for ROCm, a Jetson its JetPack's; a Mac has mps."
-    asks = name == "torch" and is_unnamed(subject.host) and "xpu-not-compiled" not in subject.case.signals
+    unnamed = is_unnamed(subject.host) and not subject.gpus
+    asks = name == "torch" and unnamed and "xpu-not-compiled" not in subject.case.signals
     return Fix(text) if asks else None
 
 
@@ -204,49 +207,6 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
     return Fix(f"Take Python {plan.python}, and {plans.told(plan, name)}.", changes=changes)
 
 
-def amd_build(subject: Subject) -> Fix | None:
-    """A ROCm build with code for the AMD GPU; where none is published, what to compile for."""
-    targets = [gpu.target.partition(":")[0] for gpu in subject.gpus if gpu.target.startswith("gfx")]
-    name = subject.framework_name() or "torch"
-    if not targets:
-        return _unknown_card(subject)
-    if "ollama-amd-unsupported" in subject.case.signals:  # which brings its own ROCm
-        return _without_wheel(targets[0], "ollama", subject)
-    found = plans.moved(name, subject, keep=False)
-    changes = plans.changes_of(found, subject) if found and found.runtime.startswith("rocm") else ()
-    if found and changes and not subject.framework_name():
-        return Fix(f"Use a build of ROCm with code for {targets[0]}, on a kernel and firmware that know the GPU.")
-    if found and changes:
-        return Fix(f"Install {plans.told(found, name)}.", changes=changes)
-    return _without_wheel(targets[0], name, subject)
-
-
-def _unknown_card(subject: Subject) -> Fix:
-    """A card that nothing names: its target decides what there is to do."""
-    ask = "hipinfo" if subject.host.platform == "windows" else "rocminfo | grep gfx"
-    text = "Use a build that lists the target of the GPU, which this prints."
-    if "gpu-memory-fault" in subject.case.signals:
-        text = f"{text[:-1]}; where an update broke it, the kernel and linux-firmware from before."
-    return Fix(text, changes=(Command(ask),))
-
-
-def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
-    """What is left where no plan serves an AMD GPU: a release for elsewhere, a sibling's code, or its own."""
-    families = subject.matrix.families
-    if any(kernels_for(target, row.kernels, families) == "native" for row in subject.matrix.builds(name)):
-        return Fix(f"Take a newer {name} of ROCm, whose Linux builds have code for {target}.")
-    if subject.host.platform == "windows":  # whose HIP has no HSA, and so knows no override
-        other = "hide it with HIP_VISIBLE_DEVICES where another GPU is there, or take a newer HIP SDK or a build for it"
-        return Fix(f"What is installed has no code for {target}: {other}.")
-    row = subject.matrix.gfx(target)
-    if row and row.override:
-        none = "It has no" if name == "ollama" else "No wheel has"
-        text = f"{none} code for {target}; that of its sibling runs on it, which AMD does not support."
-        return Fix(text, changes=(Variable("HSA_OVERRIDE_GFX_VERSION", row.override),))
-    text = f"No wheel has code for {target}: compile {name} for it, or compute on the CPU."
-    return Fix(text, changes=(Variable("PYTORCH_ROCM_ARCH", target),) if name == "torch" else ())
-
-
 def companions(subject: Subject) -> Fix | None:
     """The companions of the framework's release, in one command; of another framework where theirs is not known."""
     if (fix := shadowed(subject)) is not None:
@@ -353,7 +313,7 @@ FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "cpu-only-build": gpu_build,
     "wrong-vendor-build": gpu_build,
     "jetson-generic-wheel": gpu_build,
-    "rocm-gfx-unsupported": amd_build,
+    "rocm-gfx-unsupported": amd.build,
     "framework-pair-mismatch": companions,
     "framework-build-tag-mismatch": companions,
     "abi-mismatch": rebuilt,

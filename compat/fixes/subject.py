@@ -6,14 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from compat import versions
+from compat.facts import Gpu
 from compat.lazy import dataclass
+from compat.matrix.products import find_gpu
 from compat.names import normalise
 from compat.rules.stack import FRAMEWORKS, Installed, canonical, installed, named, packages_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.facts import Gpu, Host
+    from compat.facts import Host
     from compat.findings import Finding
     from compat.matrix import Matrix
     from compat.rules.case import Case
@@ -53,11 +55,25 @@ class Subject:
 
     @property
     def gpus(self) -> tuple[Gpu, ...]:
-        """GPUs that builds are made for: NVIDIA's where there are any, else those of the vendors that have builds."""
+        """GPUs that builds are made for: NVIDIA's where there are any, else those of the vendors that have builds.
+
+        Where no fact states one, the one that the text names, if it names one alone.
+        """
         known = tuple(gpu for gpu in self.host.gpus or () if gpu.vendor in {"nvidia", "amd", "intel"})
         nvidia = tuple(gpu for gpu in known if gpu.vendor == "nvidia")
         amd = tuple(gpu for gpu in known if gpu.vendor == "amd")
-        return nvidia or amd or known
+        return nvidia or amd or known or self.named
+
+    @property
+    def named(self) -> tuple[Gpu, ...]:
+        """The one card that a text names where no fact states a GPU: what is prescribed is for that, if it is one."""
+        names = dict.fromkeys(self.said("card")) if not self.host.known("gpus") else ()
+        found = {name: find_gpu(self.matrix, name) for name in names}
+        targets = {(row.target, row.vendor) for rows in found.values() for row in rows}
+        if len(targets) != 1 or not all(found.values()):
+            return ()
+        ((target, vendor),) = targets
+        return (Gpu(name=next(iter(found)), vendor=vendor, target=target),)
 
     @property
     def by_amd(self) -> bool:

@@ -35,6 +35,9 @@ _LACKS: Final = pattern(
 # 1970, or in TensorFlow's, with its stamp or without.
 _LOGGED: Final = pattern(r"(?<!\w)[WEF]\d{4} \d\d:\d\d:\d{2,11}\.|^: [WEF] \S|^[WEF] [\w/]{3,100}\.cc:\d")
 
+# Calls that ask a framework for its GPUs: what they answer stands beside them.
+_ASKED: Final = pattern(r"\b(?:is_available|device_count|list_physical_devices)\(")
+
 # Lines between two formats' marks within which one is taken for part of the other.
 NEAR: Final = 10
 
@@ -101,11 +104,11 @@ def _own(page: Page, found: Mapping[str, list[Pair]], claims: list[Claim]) -> fr
 
 
 def _speaks(line: str) -> bool:
-    """Whether a line may be a message, by its words or the level that it is logged with.
+    """Whether a line may be a message, by its words, the level that it is logged with or the call that it shows.
 
     That an optional package is not there is none.
     """
-    return bool(speaks(line) or _LOGGED.search(line)) and not _LACKS.match(line)
+    return bool(speaks(line) or _LOGGED.search(line) or _ASKED.search(line)) and not _LACKS.match(line)
 
 
 def _shadowed(name: str, marks: Mapping[str, tuple[int, ...]]) -> bool:

@@ -7,18 +7,28 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
     Looking in links: https://download.pytorch.org/whl/torch_stable.html   links     the pages that were asked
     File "/home/me/.local/lib/python3.10/site-packages/numpy/__init__.py"  own       in the user's own packages
     error: Failed to build `flash-attn==2.7.4`                             unbuilt   what could not be built
+    an RTX 3060, a rx6500xt                                                card      a card by its name
     torch.cuda.is_available()                                              called    a framework in code and tracebacks
     site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so                 frame     modules of loaders and tracebacks
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from compat.lazy import pattern
 
 _LONGEST: Final = 50_000  # characters of a text that are looked at
+
+# A card by its series and number, or of a data centre: a name, whoever writes it.
+_CARD: Final = pattern(
+    r"(?<![\w.-])((?:RTX|GTX|RX|Quadro|Tesla|Titan|Radeon|Arc)(?:[ -]?(?:RTX|GTX|RX|Pro))?[ -]?[A-Z]{0,2}\d{3,4}"
+    r"[A-Z]{0,2}"
+    r"(?: ?(?:Ti|Super|XTX?|GRE|Ada)\b)*|[AHVPB][12]00|GH200|MI\d{3}[AX]?)(?![\w.])",
+    re.IGNORECASE,
+)
 
 # Name -> what captures its values, in this order. Frames: a folder of site-packages, a module in its package's folder,
 # a compiled module, a missing one; ``bare`` is a module in no folder, whose owner the frame before it tells.
@@ -27,6 +37,7 @@ _SAID: Final = (
     ("index", pattern(r"(?:^|\n)(Looking in indexes: [^\n]{1,400})")),
     ("links", pattern(r"(?:^|\n)Looking in links: ([^\n]{1,400})")),
     ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
+    ("card", _CARD),
     ("unbuilt", pattern(r"Failed to (?:download and )?build:? [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
     ("called", pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")),
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),

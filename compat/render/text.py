@@ -196,7 +196,8 @@ def _libc(host: Host) -> str:
 
 def _drivers(host: Host, words: Catalogue) -> str:
     """Both vendors' drivers, where a machine has both, and the CUDA that NVIDIA's allows by itself."""
-    nvidia = host.driver and f"NVIDIA {host.driver}"
+    others = host.gpus and all(gpu.vendor not in {"", "nvidia"} for gpu in host.gpus)
+    nvidia = host.driver and (host.driver if others else f"NVIDIA {host.driver}")
     cuda = host.driver_cuda and words.said("up to CUDA {version}", version=host.driver_cuda)
     return _join(nvidia, cuda, host.amdgpu and f"amdgpu {host.amdgpu}")
 

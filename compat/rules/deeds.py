@@ -116,7 +116,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 def _row(host: Host, matrix: Matrix, task: str) -> Row | None:
     """The row of a task for the nearest system that has one; none for the host's side of a container."""
-    if host.container and task not in _INSIDE:
+    if host.container and task not in _INSIDE and not task.startswith("library"):
         return None
     found = {row.system: row for row in matrix.table("commands") if row.deed == task}
     return next((found[name] for name in _lineage(host.os or "") if name in found), None)

@@ -61,6 +61,8 @@ def _explained(asked: Iterable[Asked]) -> bool:
 def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Finding]:
     """The candidates that facts leave open: the first as what it means, the next ones as what it may mean instead."""
     left = [item for item in items if not item.refuted]
+    if not left and case.device_free:
+        return []  # what the message mostly means is about a device that is not there
     if not left:
         return [replace(_told(heard, items[0], case, "possible"), severity="info")]
     sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) == 2) else "possible"

@@ -13,7 +13,7 @@ from compat.app.doctor import judged
 from compat.changes import applied
 from compat.facts import host
 from compat.matrix import matrix
-from compat.rules import judge
+from compat.rules import RULES, judge
 
 MATRIX = matrix()
 ADA = [{"name": "NVIDIA GeForce RTX 4090", "vendor": "nvidia", "target": "sm_89", "driver": "nvidia"}]
@@ -398,3 +398,82 @@ def test_a_library_of_several_cuda_majors_is_not_guessed(known, holds, never):
     said = "\n".join([found.fix.text, *found.fix.commands])
     assert holds in said
     assert never not in said
+
+
+TORCH_12 = {"packages": {"torch": "2.9.1+cu128"}, "builds": {"torch": {"runtime": "cuda12.8"}}, "python": "3.12"}
+
+
+def test_a_library_of_another_cuda_than_the_frameworks_is_of_a_package_built_beside_another():
+    error = "libcudart.so.11.0: cannot open shared object file: No such file or directory"
+    fix = judged(host("test", platform="linux", arch="x86_64", **TORCH_12), MATRIX, error=error).findings[0].fix
+    assert "reinstall" in fix.text
+    assert "CUDA 12.8" in fix.text
+    assert fix.commands == ()
+
+
+def test_a_gpu_that_is_passed_into_a_virtual_machine_is_reset_from_outside():
+    cards = [{"name": "NVIDIA A100-SXM4-40GB"}]
+    inside = judged(host("test", virtual_machine=True, gpus=cards, driver="550.54.14", xids=["79"]), MATRIX)
+    own = judged(host("test", virtual_machine=False, gpus=cards, driver="550.54.14", xids=["79"]), MATRIX)
+    assert inside.findings[0].fix.commands == ()
+    assert own.findings[0].fix.commands == ("sudo reboot",)
+
+
+def test_nothing_is_said_of_the_driver_of_a_gpu_that_is_not_there():
+    found = judged(
+        host("test", platform="linux", gpus=[]), MATRIX, error="RuntimeError: Found no NVIDIA driver on your system"
+    )
+    assert [one.code for one in found.findings] == ["no-gpu-here"]
+
+
+@pytest.mark.parametrize("platform", ["windows", "darwin"])
+@pytest.mark.parametrize("code", RULES)
+def test_no_rules_own_fix_speaks_of_the_loader_of_another_system(code, platform):
+    rule, machine = RULES[code], host("test", platform=platform)
+    if not rule.platforms or platform in rule.platforms:
+        words = rule().mend(machine, MATRIX).text
+        assert platform == "darwin" or "LD_LIBRARY_PATH" not in words
+        assert "ldconfig" not in words
+
+
+NO_CODE = "{} with CUDA capability sm_120 is not compatible with the current PyTorch installation."
+
+
+@pytest.mark.parametrize(
+    ("image", "holds"),
+    [
+        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "pytorch/pytorch:2.7.0-cuda12.8-cudnn9-runtime python t.py"),
+        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-devel", "pytorch/pytorch:2.7.0-cuda12.8-cudnn9-devel python t.py"),
+        ("our/own:1", "In the Dockerfile of our/own:1: install torch"),
+    ],
+)
+def test_an_image_without_code_for_the_gpu_is_answered_by_the_next_one_or_by_its_recipe(image, holds):
+    case = {
+        "error": NO_CODE.format("NVIDIA GeForce RTX 5090"),
+        "commands": [f"docker run --gpus all {image} python t.py"],
+    }
+    fix = (
+        judged(host("test", gpus=[{"name": "NVIDIA GeForce RTX 5090", "target": "sm_120"}]), MATRIX, **case)
+        .findings[0]
+        .fix
+    )
+    assert holds in "\n".join([fix.text, *fix.commands])
+
+
+BLIND = "torch.cuda.is_available() is False"
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("it is an RTX 3060", "If RTX 3060 is its GPU: install torch"),
+        ("with a rx 6500 xt in it", "whl/rocm"),
+        ("an RTX 3060 here and an RX 7900 XTX there", "Tell which machine it is"),  # two: neither is meant
+        ("a card", "Tell which machine it is"),
+    ],
+)
+def test_the_one_card_that_a_text_names_is_prescribed_for_and_no_fact(text, holds):
+    report = judged(host("test"), MATRIX, error=f"{BLIND}\n{text}")
+    assert holds in "\n".join([report.findings[0].fix.text, *report.findings[0].fix.commands])
+    assert not report.findings[0].fix.checked
+    assert report.findings[0].confidence == "possible"

@@ -485,3 +485,53 @@ def test_a_healthy_machine_is_not_blamed(tmp_path, text):
     path = tmp_path / "report.txt"
     path.write_text(text)
     assert [one for one in examine(Question(report=str(path)), MATRIX)[0].findings if one.severity != "info"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "holds", "never"),
+    [
+        # a library of the distribution, by its package
+        (
+            "ImportError: libGL.so.1: cannot open shared object file: No such file",
+            "library-missing",
+            "libgl1",
+            "ldconfig",
+        ),
+        # a node whose group has a number here and no name: mostly in a container
+        (
+            "RuntimeError: No HIP GPUs are available\ncrw-rw---- 1 root 109 235, 0 Jan  3 10:00 /dev/kfd",
+            "device-permission",
+            "--group-add 109",
+            "usermod",
+        ),
+        (
+            "$ prime-select query\nintel\n$ nvidia-smi\nbash: nvidia-smi: command not found",
+            "driver-module-not-loaded",
+            "sudo prime-select nvidia",
+            "apt",
+        ),
+        (
+            'GPU: Radeon RX 580\nlevel=INFO msg="inference compute" id=0 library=cpu variant=avx2 compute=""',
+            "rocm-gfx-unsupported",
+            "OLLAMA_VULKAN=1",
+            "HSA_OVERRIDE",
+        ),
+        (
+            (
+                "# R36 (release), REVISION: 3.0, GCID: 1, BOARD: generic, EABI: aarch64\nPython 3.11.9\n"
+                "ModuleNotFoundError: No module named 'tensorrt'"
+            ),
+            "python-tag-mismatch",
+            "Python 3.10",
+            "pip install",
+        ),
+        (
+            "Board with JetPack 5.1.2: torch.cuda.is_available() gives False",
+            "cpu-only-build",
+            "developer.download.nvidia.com",
+            "whl/cu",
+        ),
+    ],
+)
+def test_each_is_answered_by_what_mends_it_there(text, code, holds, never, prescribes):
+    prescribes(text, code, holds, never)

@@ -36,6 +36,9 @@ _PCI = re.compile(
     r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|"
     r"Display controller|Processing accelerators)(?: \[\d+\])?: (.*)"
 )
+_NODE = re.compile(
+    r"\W{0,4}crw\S{7,8} +\d+ +\S+ +(\S+) +\d+, +\d+ .{6,20} (/dev/(?:kfd|nvidia\w*|dri/\w+)|renderD\d+|card\d+)\s*$"
+)
 _GROUPS_TYPED = re.compile(r".{0,80}[$#>] ?groups(?: [\w.$-]+)?\s*$")
 _GROUPS = re.compile(r"\s{0,4}(?:[\w.-]+ : )?([a-z_][\w.-]*(?: [a-z_][\w.-]*)+)\s*")
 _BRACKETS = re.compile(r"\[([^\[\]]{3,60})\](?: \[([0-9a-f]{4}:[0-9a-f]{4})\])?")
@@ -127,6 +130,13 @@ def _groups(line: str) -> Iterator[Claim]:
         yield Claim("groups", tuple(re.findall(r"\(([\w.-]+)\)", found.group(1))))
 
 
+def _owner(line: str) -> Iterator[Claim]:
+    """The group of a GPU's device node, by name or number, as ``ls -l`` lists it."""
+    if found := _NODE.match(line):
+        folder = "/dev/dri/" if found[2].startswith(("renderD", "card")) else ""
+        yield Claim("device_groups", found[1], key=f"{folder}{found[2]}")
+
+
 def _typed_groups(view: View) -> Iterator[Claim]:
     """The groups below a typed ``groups``, which prints names alone, of another user behind that user's name."""
     for index, line in view.lines("groups"):
@@ -197,12 +207,23 @@ PROGRAM: Final = Program(
         "flags": _flags,
     },
     marks=(*_MODEL, "pretty_name", "productversion", "chipset model"),
-    phrases=("GNU/Linux", "ldd (", " controller", "REVISION: ", "L4T ", "WSL version: ", "jetson-stats ", 'NAME="'),
+    phrases=(
+        "GNU/Linux",
+        "crw-rw",
+        "ldd (",
+        " controller",
+        "REVISION: ",
+        "L4T ",
+        "WSL version: ",
+        "jetson-stats ",
+        'NAME="',
+    ),
     marked=_marked,
     lines={
         "Linux ": _uname,
         "Linux version ": _proc_version,
         "groups=": _groups,
+        "crw": _owner,
         "ldd (": _ldd,
         # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
         "WSL version: ": _wsl,

@@ -16,6 +16,7 @@ from compat.joints.verdict import Clash
 from compat.reading.jetson_release import image_l4t
 from compat.rules.lookups import cite, cuda_of_driver, is_version, products_of
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, Unsure, told
+from compat.rules.stack import has_no_device
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,7 +120,8 @@ class ContainerNoGpu(Rule):
         if not host.container and host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
         if not host.container:
-            return Fits("") if host.absent("container") or host.platform in {"windows", "darwin"} else None
+            elsewhere = host.absent("container") or host.platform in {"windows", "darwin"}
+            return Fits("") if elsewhere or has_no_device(host) else None
         return self._inside(host, signals, commands)
 
     @staticmethod
@@ -128,7 +130,9 @@ class ContainerNoGpu(Rule):
         blind = signals.saying("no-gpu-seen") or signals.saying("no-gpu-vague")
         if commanded.builds_image(commands) and blind:
             return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=_BUILT)
-        nodes = [node for node in host.device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
+        listed = host.device_groups if host.device_nodes is None else host.device_nodes
+        nodes = [node for node in listed or () if re.search(r"nvidia\d|kfd|dxg|renderD", node)]
+        nodes = [node for node in nodes if host.device_nodes is None or "renderD" not in node]
         if host.device_nodes is not None and not nodes and (host.gpus or blind):
             detail = f"No GPU device node is in this {host.container} container."
             return Found(detail=detail, facts=("container", "device_nodes"), fix=_with_gpu)
@@ -136,7 +140,7 @@ class ContainerNoGpu(Rule):
         alone = commanded.starts_blind(commands)
         bare = vague and alone
         unseen = blind and (not host.driver or alone or "no-gpu-node" in blind.signal.says)
-        if unseen and (bare or not vague) and host.device_nodes is None:
+        if unseen and (bare or not vague) and host.device_nodes is None and not nodes:
             mild: Severity | None = "warning" if bare else None  # a machine without any GPU says the same
             detail = "The program in the container sees no GPU."
             return Found(detail=detail, facts=("container",), confidence="likely", severity=mild, fix=_with_gpu)

@@ -30,7 +30,7 @@ class DriverLibraryFaulty(Rule):
     Why: A damaged file, a half-finished upgrade, a stand-in or a library of another machine that comes first on the
         loader's path: each framework loads it too and dies, or takes the machine for one without a GPU. What such a
         library would have told is not known.
-    Fix: Take the library's folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.
+    Fix: Take the library's folder off the loader's path if it came from there, else install the driver again.
     Sources:
         - https://man7.org/linux/man-pages/man8/ld.so.8.html
         - https://docs.nvidia.com/deploy/nvml-api/
@@ -134,6 +134,7 @@ class DriverStubLoaded(Rule):
     """
 
     area = "driver"
+    platforms = ("linux", "wsl2")
     changes = (Variable("LD_LIBRARY_PATH"), Command("sudo ldconfig", "linux"))
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:

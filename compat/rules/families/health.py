@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from compat.changes import REBOOT, Command, Example
 from compat.findings import Fix
@@ -10,9 +10,30 @@ from compat.rules.rule import Fits, Found, NvidiaRule, Outcome
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
 RESET: Final = (Example("sudo nvidia-smi --gpu-reset -i <index>"), REBOOT)
+
+
+_OFF_THE_BUS: Final = Fix(
+    "Restart the machine: a GPU that fell off the bus cannot be reset. Then check power, cooling and contact.",
+    changes=(REBOOT,),
+)
+
+
+def _from_outside(host: Host, _: Matrix) -> Fix | None:
+    """How a GPU is reset that is passed into a virtual machine; ``None`` for one of the machine's own."""
+    if not host.virtual_machine and all(gpu.virtual != "passthrough" for gpu in host.gpus or ()):
+        return None
+    return Fix(
+        "Stop the virtual machine and start it again from its host, which resets the GPU; a restart inside does not."
+    )
+
+
+def _on_the_bus(host: Host, matrix: Matrix) -> Fix:
+    """The same for a GPU that fell off the bus."""
+    return _from_outside(host, matrix) or _OFF_THE_BUS
 
 
 class GpuXidFatal(NvidiaRule):
@@ -31,17 +52,13 @@ class GpuXidFatal(NvidiaRule):
     FATAL: Final = frozenset(
         {"46", "48", "61", "62", "64", "79", "95", "109", "110", "119", "120", "136", "140", "143", "155", "158", "167"}
     )
-    _OFF_THE_BUS: ClassVar[Fix] = Fix(
-        "Restart the machine: a GPU that fell off the bus cannot be reset. Then check power, cooling and contact.",
-        changes=(REBOOT,),
-    )
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """The kernel log holds an Xid after which the GPU must be reset or the machine restarted."""
         heard = signals.value("xid")
         fatal = [xid for xid in (*(host.xids or ()), *([heard] if heard else [])) if xid in self.FATAL]
         if fatal:
-            fix = self._OFF_THE_BUS if "79" in fatal else None
+            fix = _on_the_bus if "79" in fatal else _from_outside
             return Found(detail=f"Xid {fatal[0]} was logged.", facts=("xids",) if host.xids else (), fix=fix)
         return Fits("no fatal Xid was logged") if host.xids is not None or heard else None
 
@@ -61,7 +78,9 @@ class GpuEccUncorrectable(NvidiaRule):
         """The count of uncorrected ECC errors since the last reset is not zero."""
         bad = next((gpu for gpu in gpus if gpu.ecc_uncorrected), None)
         if bad:
-            return Found(detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.")
+            return Found(
+                detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.", fix=_from_outside
+            )
         return None
 
 
@@ -81,7 +100,7 @@ class GpuResetRequired(NvidiaRule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """NVML reports the device as lost or needing a reset."""
         bad = next((gpu for gpu in gpus if gpu.lost), None)
-        return Found(detail=f"{bad.name or 'A GPU'} must be reset.") if bad else None
+        return Found(detail=f"{bad.name or 'A GPU'} must be reset.", fix=_from_outside) if bad else None
 
 
 class GpuRowRemapPending(NvidiaRule):
@@ -100,7 +119,7 @@ class GpuRowRemapPending(NvidiaRule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU has set aside faulty memory, and the change takes effect at the next reset."""
         bad = next((gpu for gpu in gpus if gpu.remap_pending), None)
-        return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.") if bad else None
+        return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.", fix=_from_outside) if bad else None
 
 
 class GpuXidApplication(NvidiaRule):

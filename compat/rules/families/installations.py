@@ -146,6 +146,7 @@ class JaxPluginInitFailed(Rule):
     """
 
     area = "framework"
+    platforms = ("linux", "wsl2")
     requires = ("library-mismatch", "library-missing", "driver-too-old-for-runtime", "framework-pair-mismatch")
     asks = ("env", "libraries")
     changes = (Variable("LD_LIBRARY_PATH"), install("jax", extras=("cuda12",), again=True, upgrade=True))

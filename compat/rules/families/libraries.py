@@ -104,7 +104,8 @@ class LibraryMissing(Rule):
 class LibraryMismatch(Rule):
     """A different version of a bundled library is loaded.
 
-    Why: LD_LIBRARY_PATH beats the path inside the wheel, so that a system copy shadows the one that was tested.
+    Why: The loader's path (on Windows PATH) beats the one inside the wheel, so that a system copy shadows the one that
+        was tested.
     Fix: Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library. Or remove CUDA's folders from the
         variable.
     Sources:
@@ -116,6 +117,11 @@ class LibraryMismatch(Rule):
     requires = ("frameworks-conflict",)
     asks = ("cudnn", "libraries", "env", "builds")
     changes = (Variable("LD_LIBRARY_PATH"),)
+
+    def mend(self, host: Host, matrix: Matrix) -> Fix:
+        """The deed on this machine: Windows' loader goes by PATH."""
+        text = "Take the folder of the other copy off PATH, so that the library beside the package is loaded."
+        return Fix(text) if host.platform == "windows" else super().mend(host, matrix)
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """cuDNN, cuBLAS, NCCL or nvJitLink comes from elsewhere than the framework's own copy.
@@ -156,12 +162,12 @@ class LibraryMismatch(Rule):
         if not item or not heard or host.platform != "wsl2" or others:
             return None
         text = "Take torch's own copy of the runtime away, so that the one of ROCm for WSL is loaded."
-        away = Command("pip show torch | grep Location"), Command("rm SITE_PACKAGES/torch/lib/libhsa-runtime64.so*")
+        away = Command("rm \"$(python -c 'import torch; print(torch.__path__[0])')\"/lib/libhsa-runtime64.so*")
         return Found(
             detail=f"{item.label} brings its own libhsa-runtime64, which does not know the device of WSL.",
             facts=("platform", item.fact),
             confidence="likely",
-            fix=Fix(text, changes=away),
+            fix=Fix(text, changes=(away,)),
             sources=("https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html",),
         )
 
@@ -193,6 +199,7 @@ class LdLibraryPathShadow(NvidiaRule):
 
     severity = "warning"
     area = "libraries"
+    platforms = ("linux", "wsl2")
     requires = (
         "library-mismatch", "library-missing", "jax-plugin-init-failed", "frameworks-conflict", "driver-stub-loaded"
     )  # fmt: skip

@@ -201,18 +201,20 @@ class RocmGfxUnsupported(AmdRule):
         return Found(detail=detail, facts=("gpus",), sources=cite(matrix, row))
 
     def _by_crash(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
-        """A crash without a word beside a GPU that ROCm does not serve, or only of late."""
-        if "crashed" not in signals:
+        """A crash without a word, or no GPU found, beside a GPU that ROCm does not serve, or only of late."""
+        blind = None if "ollama-amd-unsupported" in signals else signals.get("gpus-none-discovered")
+        if "crashed" not in signals and not blind:
             return None
         for gpu in cards:
             row = matrix.gfx(gpu.target)
             if row and (not row.first_rocm or row.last_rocm):
-                detail = f"A process crashed, and {gpu.name or 'the GPU'} is {gpu.target}, which few ROCm builds serve."
+                fact = "The program finds no GPU that it can use" if blind else "A process crashed"
+                detail = f"{fact}, and {gpu.name or 'the GPU'} is {gpu.target}, which few ROCm builds serve."
                 sources = cite(matrix, row)
                 return Found(detail=detail, facts=("gpus",), sources=sources, confidence="likely", severity="warning")
         # accelerators (gfx9) are in every build; of cards for graphics each build carries a few
         card = next((card for card in cards if re.fullmatch(r"gfx1\d[0-9a-f]{2}", card.target)), None)
-        if card is None:
+        if card is None or blind:
             return None
         detail = (
             f"A process crashed without a word beside {card.name or card.target}; mostly the build has "

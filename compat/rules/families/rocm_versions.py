@@ -48,6 +48,7 @@ class RocmLibsMixed(AmdRule):
 
     severity = "warning"
     area = "rocm"
+    platforms = ("linux", "wsl2")
     asks = ("builds",)
     changes = (Variable("LD_LIBRARY_PATH"),)
 
