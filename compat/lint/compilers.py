@@ -9,16 +9,19 @@ import compat.joints.toolkit as joint
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
-from compat.sources.values import PROJECT, Command
+from compat.lint.scene import SCRIPT
+from compat.sources.values import BUILT, PROJECT, Command
 from compat.targets import Sm, sm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from compat.findings import Finding, Severity
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
+    from compat.matrix.rows import Repository
+    from compat.sources.values import Install, Request
 
 # Commands that only name things: users, folders, packages of the system, texts.
 _COMPILES_NOTHING: Final = re.compile(
@@ -34,6 +37,14 @@ _EXTENSION: Final = re.compile(
 )
 # Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
 _ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
+_FETCHES: Final = re.compile(r"(?:\S*python[\d.]* -m |uv )?\S*pip[\d.]* (?:\S+ )*?install ")
+# What may bring a framework without naming it: tools that read a project or a list of their own, sources, addresses.
+_MAY_BRING: Final = re.compile(
+    r"\b(?:uv sync|poetry|pdm|pipenv|conda|mamba|micromamba|pixi|make|setup\.py)\b|"
+    r"\binstall .*(?:\s\.{1,2}(?:[/\s\[]|$)|\s/|git\+|https?://|\.whl)"
+)
+# What a build needs beside a framework, and what brings none.
+_BUILDS_ALONE: Final = re.compile(r"pip|setuptools|wheel|packaging|ninja|cmake|numpy|psutil|cython|uv|pybind11|einops")
 _BRINGS_NVCC: Final = re.compile(r"cuda[\w.]*\.run|\.deb\b")
 # Settings by which a build makes GPU code whether it sees a GPU or not: setup.py of torchvision, detectron2, DeepSpeed.
 _BUILDS: Final = re.compile(
@@ -121,13 +132,65 @@ def isolated(scene: Scene) -> Iterator[Finding]:
         if not newest or own or "--no-build-isolation" in step.options or scene.ask.kind == "lock":
             continue
         for one in step.requests:
-            if _ASKS_NVCC.fullmatch(one.name) and not one.url and not one.marker:
+            if _imports_torch(one, scene.matrix) and not one.marker:
                 detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
                 level: Severity = "warning" if listed and not conda else "error"
                 fix = "Install torch first, then this with --no-build-isolation."
                 code = "build-tools-missing"
                 yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)
                 return
+
+
+def before_torch(scene: Scene) -> Iterator[Finding]:
+    """build-tools-missing: an extension whose build script imports torch, where no step before has installed it.
+
+    pip and uv make the metadata of all that a step asks for before they install any of it.
+    """
+    base, known = scene.base, scene.ask.kind in BUILT and not scene.conda
+    if base is None or not known or base.variable or base.installed or base.kind not in {"cuda", "python", "plain"}:
+        return
+    asked = [
+        (one.line, one.text, scene.stage.installs[:number])
+        for number, step in enumerate(scene.stage.installs)
+        if step.manager in {"pip", "uv"} and not (step.find_links or step.index or step.extra_indexes or step.branch)
+        for one in step.requests
+        if _imports_torch(one, scene.matrix) and not one.marker
+    ]
+    places = [row.address.removeprefix("git+").partition("#")[0].rstrip("/") for row in _repositories(scene)]
+    for command in scene.stage.commands:
+        if _FETCHES.match(command.text) and command.build:
+            before = tuple(one for one in scene.stage.installs if one.line <= command.line)
+            asked += [(command.line, word, before) for word in command.words if any(one in word for one in places)]
+    loose = {command.line for command in scene.stage.commands if command.guarded or command.branch}
+    for line, text, before in sorted(asked, key=lambda one: one[0]):
+        if line not in loose and _has_no_torch(scene, line, before):
+            detail = f"The build script of {text} imports torch, and no step before this one installs it."
+            fix = "Install torch in a step before it, and this with --no-build-isolation."
+            yield finding("build-tools-missing", scene, line, detail, confidence="likely", fix=fix)
+            return
+
+
+def _repositories(scene: Scene) -> tuple[Repository, ...]:
+    return scene.matrix.table("repositories")
+
+
+def _has_no_torch(scene: Scene, line: int, before: Sequence[Install]) -> bool:
+    """Whether nothing before a step can have brought torch: no other environment, script, list or unknown package."""
+    before = [*(one for part in scene.chain for one in part.installs if part is not scene.stage), *before]
+    asked = {request.name for one in before if one.manager in {"pip", "uv"} for request in one.requests}
+    hidden = any(part.copies for part in scene.chain) or any(one.files for one in before)
+    texts = [each.text for each in scene.commands if each.build and each.line < line]
+    run = any(SCRIPT.search(text) or _MAY_BRING.search(text) for text in texts)
+    return not (hidden or run) and all(_BUILDS_ALONE.fullmatch(name) for name in asked)
+
+
+def _imports_torch(request: Request, matrix: Matrix) -> bool:
+    """Whether what an installer takes comes as source, and its build script imports torch without saying so."""
+    package = matrix.package(request.name)
+    if request.url or package is None or not package.unlisted or package.name != request.name:
+        return False
+    newest = max((row.version for row in matrix.builds(package.name)), key=versions.parsed, default="0")
+    return versions.admits(package.unlisted, request.exact or newest) is True
 
 
 def _is_forced(command: Command, scene: Scene) -> bool:
@@ -195,4 +258,4 @@ def _listed(word: str, matrix: Matrix) -> Sm | None:
     return max(desktop) if desktop else sm(plain) if plain else None
 
 
-RULES: Final = (toolkit, compiler_missing, isolated, arch_list)
+RULES: Final = (toolkit, compiler_missing, isolated, before_torch, arch_list)

@@ -25,7 +25,7 @@ _COMPILERS: Final = re.compile(
     r"(?:^|\s)(?:\./|(?:ba)?sh )\S*install\.sh|"
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
-_SCRIPT: Final = re.compile(r"(?:^|\s)[\w./-]*\.(?:sh|bash)\b|^(?:\./|/(?!usr/|bin/))\S+")
+SCRIPT: Final = re.compile(r"(?:^|\s)[\w./-]*\.(?:sh|bash)\b|^(?:\./|/(?!usr/|bin/))\S+")
 # Packages that compile against a toolkit when installed from source, or that use one at run time.
 _BUILT_HERE: Final = re.compile(
     r"flash-attn|deepspeed|apex|detectron2|mmcv-full|torch-scatter|torch-sparse|torch-cluster|xformers|"
@@ -129,7 +129,7 @@ class Scene:
         """Whether something may be compiled here, or use a compiler at run time; of a script that is not known."""
         sources = [item.request.name for item in self.taken if not item.request.url.endswith(".whl")]
         built = any(_BUILT_HERE.fullmatch(name) for name in sources)
-        scripts = any(command.build and _SCRIPT.search(command.text) for command in self.commands)
+        scripts = any(command.build and SCRIPT.search(command.text) for command in self.commands)
         linked = any(item.build and item.build.cuda_from == "system" for item in self.env)
         return built or scripts or linked or any(_COMPILERS.search(command.text) for command in self.commands)
 

@@ -219,7 +219,7 @@ LEAN = [
     CUDA.format("base") + "RUN pip install 'jax[cuda12]==0.4.30'\n",
     CUDA.format("base") + "RUN pip install jax==0.4.30 jaxlib==0.4.30 'jax-cuda12-plugin[with_cuda]==0.4.30'\n",
     "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
-    "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN apt-get install -y python3-pip && pip wheel flash-attn\nFROM python:3.10-slim-bookworm\nCOPY --from=build /w /w\nRUN pip install torch==2.6.0\n",
+    "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN apt-get install -y python3-pip && pip install torch==2.6.0 && pip wheel flash-attn\nFROM python:3.10-slim-bookworm\nCOPY --from=build /w /w\nRUN pip install torch==2.6.0\n",
     PYTHON + f"RUN uv pip install torch --extra-index-url {PYTORCH}/cu118\n",
     PYTHON + "RUN pip install -i https://mirror.example/simple torch==2.0.1+cu118\n",
     PYTHON + "RUN pip install ./dist/torch-2.0.1+cu118-cp310-cp310-linux_x86_64.whl\n",

@@ -68,6 +68,32 @@ PAIRS = [
         "FROM python:3.10-slim\nRUN pip install pip==24.2\nRUN pip install pytorch-lightning==1.6.5\n",
         "FROM python:3.10-slim\nRUN pip install pip==24.2\nRUN pip install pytorch-lightning==1.6.5.post0\n",
     ),
+    # an extension whose build script imports torch, which pip has not installed by then
+    (
+        "build-tools-missing",
+        "FROM python:3.10\nRUN pip install torch==2.4.0 flash-attn==2.6.3 --no-build-isolation\n",
+        "FROM python:3.10\nRUN pip install torch==2.4.0\nRUN pip install flash-attn==2.6.3 --no-build-isolation\n",
+    ),
+    (
+        "build-tools-missing",
+        "FROM python:3.10\nRUN pip install git+https://github.com/facebookresearch/detectron2.git\n",
+        "FROM python:3.10\nRUN pip install torch && pip install git+https://github.com/facebookresearch/detectron2.git\n",
+    ),
+    (
+        "build-tools-missing",
+        "FROM python:3.10\nRUN pip install causal-conv1d==1.4.0\n",
+        "FROM python:3.10\nRUN pip install causal-conv1d==1.5.1\n",
+    ),
+    (
+        "build-tools-missing",
+        "FROM python:3.10\nRUN pip install torch-scatter==2.1.2\n",
+        "FROM python:3.10\nRUN pip install -f https://data.pyg.org/whl/torch-2.4.0+cu124.html torch-scatter==2.1.2\n",
+    ),
+    (
+        "build-tools-missing",
+        "FROM python:3.10\nRUN pip install flash-attn==2.6.3\n",
+        "FROM python:3.10\nCOPY . .\nRUN pip install -e .\nRUN pip install flash-attn==2.6.3\n",
+    ),
     # what the base's framework was compiled for
     (
         "framework-pair-mismatch",

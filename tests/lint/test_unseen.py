@@ -459,7 +459,7 @@ PAIRS = {
     "an extension of which the build finds no torch": (
         "build-tools-missing", True, "FROM python:3.11\nRUN pip install -U pip && pip install torch==2.6.0 flash-attn\n",
         [
-            "FROM python:3.11\nRUN pip install torch==2.6.0 flash-attn\n",  # the image's own pip builds it in place
+            "FROM python:3.11\nRUN pip install torch==2.6.0\nRUN pip install flash-attn\n",  # the image's own pip builds it in place
             "FROM python:3.11\nRUN pip install -U pip torch==2.6.0\nRUN pip install --no-build-isolation flash-attn\n",
             "FROM python:3.11\nRUN pip install -U pip\nRUN pip install torch==2.6.0 xformers\n",
         ],

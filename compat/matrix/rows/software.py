@@ -35,6 +35,8 @@ class Package(Row):
         on_windows: distribution of others that has its wheels for Windows, where it has none (``triton-windows``).
         wheels_alone: whether the default index has wheels of it and no source, and their names tell the glibc that they
             need (those of PyTorch's family say an older one).
+        unlisted: releases, as a specifier, that come as source and whose build script imports ``torch`` although no
+            pyproject.toml lists it among what the build needs; empty if none.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Package(Row):
     elsewhere: tuple[str, ...] = ()
     on_windows: str = ""
     wheels_alone: bool = False
+    unlisted: str = ""
 
 
 @row("applications", key="name")
