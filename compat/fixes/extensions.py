@@ -123,6 +123,8 @@ def extended(name: str, subject: Subject) -> Fix | None:
     if build is None:
         return None
     item = package_of(build)
+    if item.address and not (pin and subject.host.python):  # one wheel for each Python and each release of torch
+        return rebuild(name, subject)
     change = Install(packages=(item,), index=build.index, links=build.links)
     return Fix(f"Install {name} {plain(build.version)}, which has code for this GPU.", changes=(change,))
 

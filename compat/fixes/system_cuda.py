@@ -62,6 +62,11 @@ def _asked(row: Build) -> dict[str, str]:
 
 def wanted(name: str, row: Build, subject: Subject) -> Fix:
     """What a build takes from the system, to be installed, and where the loader looks for it."""
+    whole = [one for one in subject.matrix.builds_of(name, row.version) if one.extras and one.runtime == row.runtime]
+    if name == "tensorflow" and any(one.platforms == row.platforms for one in whole):
+        item = Package(name=name, version=row.version, extras=whole[0].extras, settles=subject.missing)
+        text = f"Install {name} {row.version} with its own CUDA and cuDNN, whatever toolkit is there."
+        return Fix(text, changes=(Install(packages=(item,), again=True),))
     wanted = _asked(row)
     told = f"CUDA {wanted['cuda']}" + (f" and cuDNN {series(wanted['cudnn'])}" if wanted.get("cudnn") else "")
     first = "put it first on PATH" if on_windows(subject) else "put its lib64 on the loader's path"

@@ -27,6 +27,7 @@ _SPELLINGS: Final = tuple(
         (r"\bfedora" + _MAJOR, "fedora"),
         (r"\bamazon linux(?: ami)?(?: release)?" + _MAJOR, "amazonlinux"),
         (r"\bopensuse leap" + _NUMBER, "opensuse"),
+        (r"\bopensuse tumbleweed()", "opensuse-tumbleweed"),
         (r"\b(?:suse linux enterprise[a-z ]*|sles)[ -]?" + _MAJOR + r"(?: ?sp(\d))?", "sles"),
         (r"\balpine(?: linux)?" + _NUMBER, "alpine"),
         (r"\bopeneuler" + _NUMBER, "openeuler"),
@@ -86,13 +87,13 @@ def split_architecture(text: str) -> tuple[str, str]:
 
 def platform(text: str) -> str:
     """``linux``, ``windows``, ``darwin``, ``wsl1`` or ``wsl2`` from a system's name or kernel release."""
-    low = text.lower()
+    low, known = text.lower(), spelling(text)
     if "microsoft-standard" in low or "wsl2" in low:
         return "wsl2"
     if "-microsoft" in low:
         return "wsl1"
-    if "windows" in low or low == "nt" or _WINDOWS_BUILD.match(low):
+    if "windows" in low or known.startswith("windows") or low == "nt" or _WINDOWS_BUILD.match(low):
         return "windows"
     if "mac" in low or "darwin" in low or low.startswith("os x"):
         return "darwin"
-    return "linux" if "linux" in low or spelling(text) else ""
+    return "linux" if "linux" in low or known else ""

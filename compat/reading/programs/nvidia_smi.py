@@ -72,9 +72,13 @@ _FAILURES: Final = {
 }
 
 
+# A computer's or main board's own product name, which systems print under the same label.
+_BOARD: Final = re.compile(r"MS-[0-9A-Z]{4}$|System Product Name$")
+
+
 def _query_name(pair: Pair) -> Iterator[Claim]:
     """``Product Name`` of ``-q``; its GPU is the address on the nearest line above."""
-    if gpu := devices.device(pair.value, vendor="nvidia"):
+    if (gpu := devices.device(pair.value, vendor="nvidia")) and not _BOARD.match(gpu.name):
         above = pair.page.lines[max(0, pair.index - 3) : pair.index]
         bus = next((found.group(1) for line in reversed(above) if (found := _UNIT.search(line.text))), "")
         yield Claim("gpus", replace(gpu, bus=bus, **_block(pair.below(_BLOCK))), key=bus)

@@ -50,8 +50,10 @@ class LibraryMissing(Rule):
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """The loader finds no file for a library that the framework links to or opens at run time."""
-        absent = (item for item in host.libraries or () if not item.path and not item.version)
-        missing = next((item.name for item in absent if not item.name.startswith(_NOT_NEEDED)), "")
+        absent = [item.name for item in host.libraries or () if not item.path and not item.version]
+        names = [name for name in absent if not name.startswith(_NOT_NEEDED)]
+        known = {row.soname for row in matrix.table("sonames")} if names[1:] else frozenset[str]()
+        missing = next((name for name in reversed(names) if name in known), *names[:1] or ("",))
         if missing:
             other = self._other_major(missing, host)
             return Found(detail=f"{missing} cannot be found.{other}", facts=("libraries",))
