@@ -11,6 +11,7 @@ from compat.fixes.libraries import cuda_in_use, of_builds, runnable
 from compat.fixes.subject import series
 from compat.fixes.system_cuda import for_system, taker
 from compat.fixes.toolkits import outdated
+from compat.lazy import pattern
 from compat.reading.message_facts import cudnn_version
 from compat.rules.lookups import is_version
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from compat.fixes.subject import Subject
+
+# A framework that conda installs, which brings its own cuDNN along.
+_BY_CONDA: Final = pattern(r"(?:conda|mamba|micromamba) (?:install|create) .*(?<![\w=/-])(?:jax|tensorflow|pytorch)\b")
 
 
 def rocm(subject: Subject) -> Fix | None:
@@ -67,6 +71,9 @@ def _cudnn(want: str, have: str, subject: Subject) -> Fix:
     newer = is_version(have) and series(have) == major and versions.release(have) > versions.release(want)
     spec = f"=={minor}.*" if newer else f">={minor},<{int(major) + 1}"
     cuda = series(cuda_in_use(subject))
+    if any(_BY_CONDA.match(line) for line in subject.case.commands):
+        change = Command(f'conda install -c conda-forge "cudnn{spec}"')
+        return Fix(f"Update the cuDNN of the conda environment to {minor} or newer.", changes=(change,))
     rows = [row for row in subject.matrix.table("sonames") if row.soname == f"libcudnn.so.{major}"]
     mine = [row for row in rows if row.package.endswith(f"-cu{cuda}")] or ([] if cuda else runnable(rows, subject))
     made = {series(one) for row in subject.matrix.table("cudnn") if series(row.version, 2) == minor for one in row.cuda}

@@ -114,7 +114,7 @@ class Subject:
                 for name in (self.program, *asked, *self._speakers().values(), *self.said("called"))
                 if name in FRAMEWORKS
             ),
-            "",
+            "torch" if self.host.source("python").startswith("collect_env") else "",  # which is torch's own report
         )
 
     def release(self, name: str) -> str:
@@ -132,7 +132,9 @@ class Subject:
         return next(self._compiled(), "")
 
     def _compiled(self) -> Iterator[str]:
-        yield from filter(None, [normalise(self.case.signals.value("beside"))])
+        beside = normalise(self.case.signals.value("beside"))
+        row = self.matrix.package(beside) if beside else None
+        yield from filter(None, [row.name if row else beside])
         yield from (name for name in self.cited() if canonical(name) not in {*FRAMEWORKS, "numpy"})
         names, bare = self.said("frame"), {*self.said("bare")}
         last = [name for name in reversed(names) if name in bare and not self._distribution(name, guess=False)]

@@ -44,6 +44,47 @@ PASTED = {
         ),
         ("device-permission", "keep-groups", "nvidia-ctk"),
     ),
+    "a kernel of flash-attn that its own source file names": (
+        (
+            "docker run --gpus all nvidia/cuda:12.8.1-devel-ubuntu22.04\nflash-attn 2.8.3\n"
+            "CUDA error (/src/flash-attention/flash_fwd_launch_template.h:180): no kernel image is available for "
+            "execution on the device"
+        ),
+        ("extension-arch-missing", "flash-attn", "torch=="),
+    ),
+    "a DLL of torch that no runtime of Visual C++ completes": (
+        'OSError: [WinError 126] Error loading "C:\\py\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.',
+        ("library-missing", "2.4.1", "winget"),
+    ),
+    "the cuDNN of a conda environment": (
+        (
+            "$ conda create -n jaxes jax\n>>> import jax; jax.devices()\ncuda_dnn.cc:456] Loaded runtime CuDNN library: "
+            "9.10.1 but source was compiled with: 9.13.1."
+        ),
+        ("library-mismatch", 'conda install -c conda-forge "cudnn>=9.13,<10"', "pip"),
+    ),
+    "an Intel card by lshw": (
+        (
+            "  *-display\n       product: DG2 [Arc A770]\n       vendor: Intel Corporation\n"
+            "AssertionError: Torch not compiled with CUDA enabled"
+        ),
+        ("cpu-only-build", "whl/xpu", "whl/cu"),
+    ),
+    "a board, by collect_env and its kernel": (
+        (
+            "pytorch: cuda is not available\nCMake version: version 3.31.6\nLibc version: glibc-2.35\n\nPython version: 3.10.12 (main) (64-bit runtime)\n"
+            "Python platform: Linux-5.15.136-tegra-aarch64-with-glibc2.35\nIs CUDA available: False\n"
+            "CUDA runtime version: 12.2.140\nGPU models and configuration: GPU 0: Orin (nvgpu)\n"
+        ),
+        ("cpu-only-build", "NVIDIA's torch", "download.pytorch.org"),
+    ),
+    "TensorFlow beside a toolkit of another CUDA": (
+        (
+            "Ubuntu 22.04.4 LTS\nPython 3.11.9\n### TensorFlow version\n\n2.15.1\n\nCuda compilation tools, release 11.4, V11.4.152\n"
+            "external/local_tsl/tsl/cuda/cudart_stub.cc:31] Could not find cuda drivers on your machine"
+        ),
+        ("library-missing", 'pip install "tensorflow[and-cuda]==2.15.1"', "cuda-toolkit"),
+    ),
     "the Python that a program brings": (
         (
             'File "D:\\app_portable\\python_embeded\\Lib\\site-packages\\torch\\__init__.py", line 1\n'

@@ -41,6 +41,7 @@ _NODE = re.compile(
 )
 _GROUPS_TYPED = re.compile(r".{0,80}[$#>] ?groups(?: [\w.$-]+)?\s*$")
 _GROUPS = re.compile(r"\s{0,4}(?:[\w.-]+ : )?([a-z_][\w.-]*(?: [a-z_][\w.-]*)+)\s*")
+_LSHW = re.compile(r"\s*product: ([^\n]{3,100})\n\s*vendor: ([^\n]{3,60})")  # below ``*-display``
 _BRACKETS = re.compile(r"\[([^\[\]]{3,60})\](?: \[([0-9a-f]{4}:[0-9a-f]{4})\])?")
 _ID = re.compile(r"\[([0-9a-f]{4}:[0-9a-f]{4})\]")
 _IN_USE = re.compile(r"Kernel driver in use: ([\w-]+)")
@@ -149,6 +150,7 @@ def _beyond(view: View) -> Iterator[Claim]:
     """What spans several lines."""
     yield from _typed_groups(view)
     yield from _controllers(view)
+    yield from _displays(view)
 
 
 def _ldd(line: str) -> Iterator[Claim]:
@@ -168,6 +170,16 @@ def _controllers(view: View) -> Iterator[Claim]:
                 yield from view.stamp(
                     index, [Claim("gpus", _card(found.group(1), found.group(3), maker, below), weight=Weight.HINT)]
                 )
+
+
+def _displays(view: View) -> Iterator[Claim]:
+    """Display adapters by ``lshw -C display``."""
+    for index, _ in view.lines("*-display"):
+        text = "\n".join(line for _, line in view.span(index + 1, index + 6))
+        found = _LSHW.search(text)
+        maker = next((name for word, name in _MAKERS if found and word in found[2]), "")
+        if found and maker:
+            yield from view.stamp(index, [Claim("gpus", _card("", found[1], maker, ""), weight=Weight.HINT)])
 
 
 def _card(bus: str, rest: str, maker: str, below: str) -> Gpu:
@@ -212,6 +224,7 @@ PROGRAM: Final = Program(
         "crw-rw",
         "ldd (",
         " controller",
+        "*-display",
         "REVISION: ",
         "L4T ",
         "WSL version: ",

@@ -45,7 +45,10 @@ class LibraryMissing(Rule):
     """
 
     area = "libraries"
-    requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel", "rocm-version-mismatch")
+    requires = (
+        "container-driver-capabilities", "musl-libc", "jetson-generic-wheel", "rocm-version-mismatch",
+        "framework-duplicate-install",
+    )  # fmt: skip
     asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
