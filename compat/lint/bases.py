@@ -30,6 +30,7 @@ _DISTRIBUTIONS: Final = ("ubuntu", "debian", "rockylinux", "almalinux", "fedora"
 _BOARD: Final = re.compile(r"(^|/)(l4t|jetson)|(^|/)dustynv/")
 _BOARD_TAG: Final = re.compile(r"(^|-)(l4t-r\d|jetson|jetpack)")
 _NGC: Final = "nvcr.io/nvidia/"
+_OF_MONTHS: Final = re.compile(rf"{_NGC}(?:pytorch|tensorflow|jax|paddlepaddle|tensorrt|tritonserver|mxnet)")
 _MONTH: Final = re.compile(r"\d\d\.\d\d-py3")  # tags of NVIDIA's framework images
 # Repositories whose moving tags hold the newest release of a framework.
 _MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
@@ -109,12 +110,16 @@ def _major(base: Base, matrix: Matrix) -> int:
     """The CUDA major of NVIDIA's framework image of a month without a row: that of the months before and after."""
     if base.cuda or not _MONTH.fullmatch(base.tag) or base.repository != f"{_NGC}pytorch":
         return 0
-    rows = matrix.select("images", repository=base.repository)
-    known = {row.tag: row.runtime for row in rows if row.runtime.startswith("cuda") and _MONTH.fullmatch(row.tag)}
-    before, after = (tag for tag in known if tag < base.tag), (tag for tag in known if tag > base.tag)
-    around = [max(before, default=""), min(after, default="")]
-    majors = {versions.major(known[tag].removeprefix("cuda")) for tag in around if tag}
-    return majors.pop() if all(around) and len(majors) == 1 else 0
+    around = [row.runtime.removeprefix("cuda") for row in _around(base.tag, matrix)]
+    majors = {versions.major(cuda) for cuda in around if versions.is_release(cuda)}
+    return majors.pop() if len(around) > 1 and len(majors) == 1 else 0
+
+
+def _around(tag: str, matrix: Matrix) -> list[Image]:
+    """The rows of PyTorch's image for the months before and after that of a tag; fewer where there is none."""
+    rows = [row for row in matrix.select("images", repository=f"{_NGC}pytorch") if _MONTH.fullmatch(row.tag)]
+    before, after = ([row for row in rows if row.tag < tag], [row for row in rows if row.tag > tag])
+    return sorted(before, key=lambda row: row.tag)[-1:] + sorted(after, key=lambda row: row.tag)[:1]
 
 
 def of_modules(modules: tuple[str, ...]) -> Base | None:
@@ -134,13 +139,15 @@ def _of_the_month(repository: str, tag: str, matrix: Matrix) -> Image | None:
 
     Source: NVIDIA's Deep Learning Frameworks Support Matrix, which has one column for all containers of a release.
     """
-    month = re.match(r"\d\d\.\d\d(?=-)", tag)
-    if month is None or not re.fullmatch(
-        r"nvcr\.io/nvidia/(?:tensorflow|jax|paddlepaddle|tensorrt|tritonserver|mxnet)", repository
-    ):
-        return None
-    row = _rows(matrix).get(f"{_NGC}pytorch:{month.group()}-py3")
+    month = _month(repository, tag)
+    row = _rows(matrix).get(f"{_NGC}pytorch:{month}-py3") if repository != f"{_NGC}pytorch" else None
     return replace(row, framework="") if row else None
+
+
+def _month(repository: str, tag: str) -> str:
+    """The month in the tag of one of NVIDIA's framework images; empty for any other image."""
+    found = re.match(r"\d\d\.\d\d(?=-)", tag)
+    return found.group() if found and _OF_MONTHS.fullmatch(repository) else ""
 
 
 def home(repository: str) -> str:
@@ -364,6 +371,9 @@ def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
         rows = [row for row in matrix.table("systems") if row.os.startswith(base.repository.rpartition("/")[2])]
         newest = sorted(rows, key=lambda row: versions.release(row.os.lstrip("abcdefghijklmnopqrstuvwxyz")))[-2:]
         return frozenset(row.python for row in newest if row.python)
+    if (month := _month(base.repository, base.tag)) and len(around := _around(f"{month}-py3", matrix)) > 1:
+        ends = [versions.release(row.python) for row in around if row.python]
+        return frozenset(f"3.{minor}" for minor in range(ends[0][1], ends[-1][1] + 1)) if len(ends) > 1 else frozenset()
     name, version = next(iter(base.installed.items()), ("", ""))
     if base.repository in _MOVING and base.floating:
         name = _MOVING[base.repository]

@@ -1,7 +1,7 @@
 """The steps of a stage in order: what each request gets, and what is there when the next step begins.
 
-pip and uv leave a package that meets what is asked for, put another release over one that does not, and bring along
-what a build requires. Source: pip documentation, "pip install" ("Satisfying Requirements", ``--upgrade``).
+pip and uv leave a package that meets what is asked for, put another release over one that does not, and bring what a
+build requires. Source: pip documentation, "pip install" ("Satisfying Requirements", ``--upgrade``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import compat.joints.build as builds
 import compat.lint.origins as origins
 from compat import versions
 from compat.joints.packages import required
+from compat.joints.python import is_for
 from compat.lazy import dataclass
 from compat.sources.values import PROJECT, Install, Request
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from compat.versions import Environment
 
 _REPLACING: Final = frozenset(
-    ["-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t"]
+    ("-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t")
 )
 # A specifier with an end on both sides.
 _RANGE: Final = re.compile(r"==[^,]*\*|~=|>.*<|<.*>")
@@ -199,7 +200,10 @@ class Walk:
         where = (step.manager, step.index, step.extra_indexes, step.find_links, step.options, place)
         key = (request.name, request.spec, request.extras, request.url, *where)
         if key not in self._outcomes:
-            self._outcomes[key] = origins.outcome(request, step, self.matrix, place)
+            found = origins.outcome(request, step, self.matrix, place)
+            build = None if place.python or self.at_once else found.build
+            here = not build or any(is_for(build, world.python) for world in self.worlds)
+            self._outcomes[key] = found if here else origins.Outcome("unknown", why="python")
         return self._outcomes[key]
 
     def _demands(self, requests: Iterable[Request], step: Install, python: str) -> dict[str, list[str]]:
@@ -230,10 +234,13 @@ class Walk:
 
     def _put(self, item: Taken) -> None:
         """Put a package into the environment, in place of what is there of it; an arm replaces its own only."""
-        named = self._named.setdefault(item.request.name, [])
+        named, project = self._named.setdefault(item.request.name, []), item.step.home == PROJECT
         for there in () if self.at_once else tuple(named):
-            beside = item.step.home == PROJECT and there.step.line == item.step.line
-            if not beside and alike(there.step, item.step) and item.step.branch in {"", there.step.branch}:
+            if (
+                not (project and there.step.line == item.step.line)
+                and alike(there.step, item.step)
+                and item.step.branch in {"", there.step.branch}
+            ):
                 self.env.remove(there)
                 named.remove(there)
                 self.replaced.append((there, item))
@@ -297,8 +304,7 @@ def _satisfied(request: Request, step: Install, there: Taken) -> bool:
         return False
     if not there.version:
         return not request.spec
-    wanted = versions.specifier(request.spec)
-    return wanted is not None and wanted.contains(there.version, prereleases=True)
+    return (wanted := versions.specifier(request.spec)) is not None and wanted.contains(there.version, prereleases=True)
 
 
 def _is_read(marker: str) -> bool:
@@ -334,8 +340,8 @@ def needs(
 
     Of a release whose build is not known only what all of its builds require counts.
     """
-    here = tuple(world for world in worlds if together((request.marker,), (world,))) or worlds
-    return required(parts_of(request, build, matrix), here)
+    here = tuple(world for world in worlds if together((request.marker,), (world,)))
+    return required(parts_of(request, build, matrix), here or worlds)
 
 
 def none_fits(request: Request, other: Request, matrix: Matrix, worlds: tuple[Environment, ...]) -> bool:
@@ -343,12 +349,9 @@ def none_fits(request: Request, other: Request, matrix: Matrix, worlds: tuple[En
     package = matrix.package(request.name)
     if package is None or not other.spec or not _RANGE.search(request.spec):
         return False
-    rows = [row for row in matrix.builds(package.name) if row.install_name == request.name]
-    found = [
-        needs(request, row, matrix, worlds).get(other.name, set())
-        for row in rows
-        if versions.admits(request.spec, row.version)
-    ]
+    rows = (row for row in matrix.builds(package.name) if row.install_name == request.name)
+    fitting = (row for row in rows if versions.admits(request.spec, row.version))
+    found = [needs(request, row, matrix, worlds).get(other.name, set()) for row in fitting]
     return bool(found) and all(specs and all(versions.clashes(other.spec, one) for one in specs) for specs in found)
 
 
@@ -371,9 +374,8 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
     """The frameworks that a base image brings, with their builds where they are known, and PyTorch's companions."""
     step = Install(manager="pip", line=line)
     for name, version in base.installed.items():
-        rows = [row for row in matrix.builds(name) if row.version == version]
-        whole = (row for row in rows if row.extras and not row.runtime)  # a server's image has all that it serves with
-        found = next((row for row in rows if _is_of(row, base)), next(whole, None))
+        rows = [row for row in matrix.builds(name) if row.version == version]  # an extra's: a server has all of itself
+        found = next((row for row in rows if _is_of(row, base) or (row.extras and not row.runtime)), None)
         why = "vendor" if base.repository.startswith("nvcr.io/nvidia/") else "base"
         outcome = origins.Outcome("build", found) if found else origins.Outcome("unknown", why=why)
         request = Request(name=name, spec=f"=={version}" if version else "", line=line)
@@ -393,7 +395,6 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
 
 def _is_of(build: Build, base: Base) -> bool:
     """Whether a build is for the runtime that a base has."""
-    runtime = (
-        f"cuda{versions.minor(base.cuda)}" if base.cuda else f"rocm{versions.minor(base.rocm)}" if base.rocm else ""
-    )
+    number = base.cuda or base.rocm
+    runtime = f"{'cuda' if base.cuda else 'rocm'}{versions.minor(number)}" if number else ""
     return bool(runtime) and build.runtime == runtime and "linux_x86_64" in build.platforms

@@ -651,6 +651,13 @@ def test_jax_beside_a_jaxlib_for_a_gpu_of_its_own_address_is_meant():
     assert "accidental-cpu-wheel" not in told[wheel]
 
 
+@pytest.mark.parametrize(("tag", "told"), [("21.02-tf2-py3", False), ("24.10-tf2-py3", True)])
+def test_a_release_that_no_python_of_the_image_takes_is_not_what_is_installed(tag, told):
+    text = f"FROM nvcr.io/nvidia/tensorflow:{tag}\nRUN pip install jax\n"  # of 2021 and of 2024: 3.6 to 3.8, and 3.10
+    found = {one.code for one in lint(sources.read(text, "Dockerfile"), MATRIX).findings}
+    assert ("accidental-cpu-wheel" in found) is told
+
+
 def test_a_list_for_conda_is_no_faulty_list_of_pip():
     text = "# conda create --file\npython=3.8.18\npytorch=2.0.1\npytorch-cuda=11.8\ntorchvision=0.15.2\n"
     assert not [one for one in lint(sources.read(text, "spec.txt"), MATRIX).findings if one.severity == "error"]
