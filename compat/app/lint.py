@@ -121,19 +121,20 @@ def lint_files(
     machines = machines_of(target, matrix) if target.described or target.hosts else ()
     named = bool(target.hosts or target.gpus or target.driver)
 
-    def judged(ask: Ask, machine: Host | None) -> Report:
+    def judged(ask: Ask, machine: Host | None, on: Host | None) -> Report:
         return lint(
             replace(ask, arch=machine.arch or "" if machine else ""),
             matrix,
-            on=machine if named else _own_machine(ask, matrix),
+            on=machine if named else on,
             select=select,
             ignore=(*ignore, *settings.left_out(ask.file)),
         )
 
     reports = [
-        repaired(ask, matrix, partial(judged, machine=machine), partial(ask_of, ask.file))
+        repaired(ask, matrix, partial(judged, machine=machine, on=own), partial(ask_of, ask.file))
         for machine in machines or (None,)
         for ask in asks
+        for own in ((None,) if named else _own_machines(ask, matrix))
     ]
     found = {(each.code, each.place, each.detail): each for report in reports for each in report.findings}
     return Report(
@@ -161,14 +162,15 @@ def _once(findings: Collection[Finding], asks: Sequence[Ask]) -> list[Finding]:
     ]
 
 
-def _own_machine(ask: Ask, matrix: Matrix) -> Host | None:
-    """The machine that a file itself names by its GPU; ``None`` where it names none, or one that is not known."""
-    if not ask.gpus:
-        return None
-    try:
-        return machines_of(Target(gpus=ask.gpus), matrix)[0]
-    except InputError:
-        return None
+def _own_machines(ask: Ask, matrix: Matrix) -> tuple[Host | None, ...]:
+    """The machines that a file itself names by their GPUs; ``None`` in place of one that is not known, or of all."""
+    found: list[Host | None] = []
+    for gpu in ask.gpus:
+        try:
+            found += machines_of(Target(gpus=(gpu,)), matrix)[:1]
+        except InputError:
+            found.append(None)
+    return tuple(found) or (None,)
 
 
 def _is_read(ask: Ask) -> bool:

@@ -95,7 +95,7 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
     plugins = {item.request.name for item in scene.taken}
     plugins |= {item.request.text for item in scene.taken if _BUILT_FOR.search(item.request.spec + item.request.url)}
     for item in scene.shipped:
-        asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
+        asked = [extra for extra in item.request.extras if _is_dropped(extra, item, scene)]
         if asked and _may_be_older(item, scene):
             continue
         if item.build is None or item.build.runtime != "cpu" or item.step.branch:
@@ -109,11 +109,27 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
             continue
         why = ", and the file's name says GPU" if scene.named == "gpu" else ""
         if asked:
-            why = f": it has no extra {', '.join(item.request.extras)}"
+            why = f": it has no extra {', '.join(asked)}"
         elif scene.base and scene.gpu:
             why = f" on {scene.base.reference}"
         detail = f"{item.request.text} installs a CPU build ({item.build.full_version}){why}."
-        yield of_request("accidental-cpu-wheel", item, scene, detail, rows=(item.build,))
+        fix = _with_extra(item, asked, scene) if asked else ""
+        yield of_request("accidental-cpu-wheel", item, scene, detail, fix=fix, rows=(item.build,))
+
+
+def _with_extra(item: Taken, dropped: list[str], scene: Scene) -> str:
+    """The request with the extras that its release has in the place of dropped ones: the same CUDA, else the next."""
+    build = item.build
+    same = [row for row in scene.rows(item.request.name) if build and row.version == build.version and not row.index]
+    offered = {extra for row in same for extra in row.extras}
+    kept = [extra for extra in item.request.extras if extra not in dropped]
+    for extra in dropped:
+        kind = re.match(r"cuda|rocm|", extra).group()  # type: ignore[union-attr]
+        alike = [one for one in offered if kind and re.fullmatch(rf"{kind}\d+", one)]
+        newer = [one for one in alike if origins.number(one)[:1] >= origins.number(extra)[:1]]
+        plain = extra.removesuffix("_pip")
+        kept += [plain] if plain in offered else [min(newer, key=origins.number)] if newer else []
+    return f"Ask for {item.request.name}[{','.join(kept)}]." if len(kept) == len(item.request.extras) else ""
 
 
 def _is_projects(item: Taken, scene: Scene) -> bool:

@@ -10,6 +10,7 @@ from compat.joints import libc
 from compat.joints.python import packaged
 from compat.joints.verdict import Clash, any_of, clash_of
 from compat.lint.finding import finding, of_base, of_request
+from compat.lint.origins import number
 from compat.lint.walk import parts_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def tags(scene: Scene) -> Iterator[Finding]:
         yield of_base(code, scene, line, detail, severity=level, fix=successor(scene), rows=rows)  # type: ignore[arg-type]
     elif ended_on := ended(base.os, scene.matrix):
         detail = f"{base.os} left standard support on {ended_on}."
-        yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix))
+        fix = _later_system(base.os, scene.matrix)
+        yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix), fix=fix)
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
         yield of_base("pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="info")
@@ -86,6 +88,15 @@ def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
     row = matrix.system(os) if os else None
     today = (datetime.now(tz=timezone.utc).date() - timedelta(days=ago)).isoformat()
     return row.eol if row and row.eol and row.eol < today else ""
+
+
+def _later_system(os: str, matrix: Matrix) -> str:
+    """What to move to from a system that has ended: the next one of its maker that has not."""
+    maker = re.match(r"[a-z]*", os).group()  # type: ignore[union-attr]
+    alike = (row.os for row in matrix.table("systems") if re.fullmatch(rf"{maker}[\d.]+", row.os))
+    known = sorted((name for name in alike if not ended(name, matrix)), key=number)
+    later = [name for name in known if number(name) > number(os)]
+    return f"Move to a tag of {later[0]} or later." if later else ""
 
 
 def successor(scene: Scene) -> str:

@@ -215,7 +215,31 @@ def _missing(item: Taken, what: str, scene: Scene) -> Finding:
     rows = (build,) if build and build.source else ()
     level: Severity = "warning" if beside or base.kind != "cuda" else "error"
     sure: Confidence = "likely" if beside else "certain"
-    return of_base("library-missing", scene, item.request.line, detail, severity=level, confidence=sure, rows=rows)
+    return of_base(
+        "library-missing", scene, item.request.line, detail, severity=level, confidence=sure, rows=rows,
+        fix=_image_for(build, scene),
+    )  # fmt: skip
+
+
+def _image_for(build: Build | None, scene: Scene) -> str:
+    """The tag of nvidia/cuda with the CUDA and cuDNN that a build takes from the system: its minor, or the next one.
+
+    Of tags alike the one of the base's own system and flavour, else the newest system's.
+    """
+    base = scene.base
+    if build is None or base is None or base.kind != "cuda" or not base.flavour or scene.stage.parent >= 0:
+        return ""
+    wanted = (build.cudnn or joint.cudnn_of(build.system)) if joint.needs_cudnn(build.system) else ""
+    rows = scene.matrix.select("images", repository=bases.home(base.repository), status="active")
+    named = [bases.read(name, scene.matrix) for row in rows for name in row.references()]
+    flavour, cuda = "devel" if base.flavour == "devel" else "runtime", origins.number(build.runtime)
+    fits = [one for one in named if one.flavour == flavour and bool(one.cudnn) is bool(wanted)]
+    fits = [one for one in fits if not wanted or _cudnn(one).partition(".")[0] == wanted.partition(".")[0]]
+    minors = [(origins.number(bases.cuda_minor(one)), one) for one in fits]
+    minors = [(minor, one) for minor, one in minors if minor[:1] == cuda[:1] and minor >= cuda]  # a later one serves it
+    minors = [(minor, one) for minor, one in minors if minor == min(each[0] for each in minors)]
+    best = max((one for _, one in minors), key=lambda one: (one.os == base.os, origins.number(one.os)), default=None)
+    return f"Start from {best.reference}." if best else ""
 
 
 def _carrier(item: Taken, scene: Scene) -> str:
@@ -236,7 +260,7 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
     base, build = scene.base, item.build
     assert base is not None
     assert build is not None
-    cudnn = base.cudnn_release or (base.cudnn if base.cudnn != "yes" else "")
+    cudnn = _cudnn(base)
     if isinstance(joint.cudnn(build, cudnn), Clash):
         named = build.cudnn or joint.cudnn_of(build.system)
         detail = f"{item.request.text} is built for cuDNN {named}, from the system; {base.reference} has {cudnn}."
@@ -248,12 +272,18 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
         yield _mismatch(item, detail, scene, certain=isinstance(judged, Clash))
 
 
+def _cudnn(base: Base) -> str:
+    """The release of cuDNN in a base, or its major; empty if there is none, or it is not known."""
+    return base.cudnn_release or (base.cudnn if base.cudnn != "yes" else "")
+
+
 def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Finding:
     """A base that has the library, in a release that the build was not made for."""
     open_ = not (item.python or item.request.spec)  # which release an unknown Python gets is not known
     level: Severity = "error" if certain and not open_ and not _carrier(item, scene) else "warning"
     rows = (item.build,) if item.build and item.build.source else ()
-    return of_base("base-runtime-mismatch", scene, item.request.line, detail, severity=level, rows=rows)
+    fix = _image_for(item.build, scene)
+    return of_base("base-runtime-mismatch", scene, item.request.line, detail, severity=level, rows=rows, fix=fix)
 
 
 RULES: Final = (system_libraries, level_zero, uninstalled)

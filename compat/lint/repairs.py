@@ -145,7 +145,7 @@ def _renamed_extra(scene: Scene) -> Iterator[Repair]:
             offered = {extra for row in rows for extra in row.extras}
             for extra in item.request.extras:
                 if extra not in offered and extra.endswith("_pip") and extra.removesuffix("_pip") in offered:
-                    yield Repair("accidental-cpu-wheel", line, line, f"[{extra}]", f"[{extra.removesuffix('_pip')}]")
+                    yield Repair("accidental-cpu-wheel", line, line, extra, extra.removesuffix("_pip"))
 
 
 def _bounded(scene: Scene) -> Iterator[Repair]:

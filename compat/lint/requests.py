@@ -267,9 +267,11 @@ def _no_python(item: Taken, scene: Scene, here: Collection[str] = ()) -> Finding
     pythons = sorted({p for b in builds for p in b.python}, key=origins.number)
     python = item.step.python or item.python or " or ".join(in_order(here))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
+    moved = nearest.there(item, scene) if scene.python and exact else ""
+    one = f"a release of {item.request.name} for {python if python.count('.') == 1 else 'one of these'}"
     return of_request(
         "python-unsupported", item, scene, f"{item.request.text} has no wheel for Python {python}{offered}.",
-        fix=nearest.there(item, scene) if scene.python and exact else "", rows=builds,
+        fix=moved or (f"Use Python {pythons[-1]}, or {one}." if pythons else ""), rows=builds,
         confidence="likely" if any(is_unseen(scene.matrix, row, "python") for row in builds) else "certain",
         evidence=(seen(item, scene), Evidence("python", python, scene.ask.file)),
     )  # fmt: skip

@@ -10,12 +10,14 @@ import compat.lint.nearest as nearest
 from compat.findings import Evidence, Finding, Severity
 from compat.joints.build import carried, is_maker_unseen
 from compat.lint.finding import finding, of_base
+from compat.lint.origins import number
 from compat.lint.scene import RUNTIMES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.lint.finding import Said
+    from compat.lint.walk import Taken
     from compat.matrix import rows
 
 
@@ -32,6 +34,7 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             level: Severity = "error" if package and package.kind == "framework" else "warning"
             what = f"{item.request.text} is a {item.build.runtime} build"
             fix = nearest.there(item, scene) if scene.machine and item.request.exact and not item.of_conda else ""
+            fix = fix or ("" if item.of_conda else _same_release(item, scene))
             yield _vendor(scene, item.request.line, what, level, fix, item.build)
     yield from _by_name(scene)
     yield from _vendor_words(scene)
@@ -41,6 +44,16 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
         fix = "Start from an image of the GPU's vendor, or from a plain one."
         seen = (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
         yield finding("wrong-vendor-build", scene, scene.chain[0].line, detail, fix=fix, evidence=seen)
+
+
+def _same_release(item: Taken, scene: Scene) -> str:
+    """Where the same release lies for the vendor of the base: the newest runtime that is not newer than the base's."""
+    mine = [row for row in scene.rows(item.request.name) if item.build and row.version == item.build.version]
+    mine = [row for row in mine if row.runtime.startswith(scene.gpu) and row.index and scene.platform in row.platforms]
+    limit = number(scene.rocm or (scene.base.cuda if scene.base else ""))
+    mine = [row for row in mine if not limit or number(row.runtime)[: len(limit)] <= limit]
+    best = max(mine, key=lambda row: number(row.runtime), default=None)
+    return f"Take it from {scene.matrix.index_url(best)}." if best else ""
 
 
 def _by_name(scene: Scene) -> Iterator[Finding]:

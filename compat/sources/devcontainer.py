@@ -97,12 +97,14 @@ def _requested(arguments: tuple[Located, ...]) -> list[tuple[int, str]]:
 def _stage(document: Located, image: Located) -> Stage:
     """The container as one stage: the image, what its features install, and the commands that follow."""
     features = document.get("features").table().items()
+    pythons = {version for name, item in features if (version := _python(name, item))}
+    python = pythons.pop() if len(pythons) == 1 else ""
     commands = [Command(("feature", name), item.line, build=False) for name, item in features]
     installs = [step for name, item in features for step in _feature(name, item)]
     for key in _LATER:
         for item in _scripts(document.get(key)):
             found = shell.commands(item.text, item.line)
-            installs += installers.installs(found)
+            installs += (replace(step, python=step.python or python) for step in installers.installs(found))
             commands += (replace(command, build=False) for command in found)  # the device is there by then
     env = {name: item.text for name, item in _environment(document).items()}
     return Stage(
@@ -125,6 +127,13 @@ def _scripts(command: Located) -> Iterator[Located]:
         yield Located(" ".join(item.text for item in command.items()), command.line)
     elif command.text:
         yield command
+
+
+def _python(name: str, options: Located) -> str:
+    """The minor version of the Python that a feature puts first on the path; empty if it brings none, or any."""
+    found = _FEATURE.fullmatch(name)
+    asked = re.match(r"3\.\d{1,2}(?![\d])", options.get("version").text or options.text)
+    return asked[0] if asked and found and found["name"] == "python" else ""
 
 
 def _feature(name: str, options: Located) -> Iterator[Install]:

@@ -40,7 +40,7 @@ def read(text: str, file: str) -> Ask:
     services = tuple(map(_service, containers))
     return Ask(
         file=file, kind="kubernetes", stages=stages, services=services, gpu=wants,
-        gpus=tuple(products) if len(products) == 1 else (),
+        gpus=tuple(products) if len(products) == 1 or len(pods) == 1 else (),  # of several any one may be given
     )  # fmt: skip
 
 

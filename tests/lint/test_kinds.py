@@ -225,3 +225,27 @@ def test_what_a_list_or_a_base_may_have_brought_is_not_looked_for():
     ):
         found = {one.code for one in lint(sources.read(begin + step, "Dockerfile"), MATRIX).findings}
         assert ("index-missing" in found) is told, begin
+
+
+@pytest.mark.parametrize("operator", ["In", "NotIn"])
+def test_a_pod_that_may_get_several_gpus_is_judged_on_each(tmp_path, operator):
+    (tmp_path / "job.yaml").write_text(
+        f"""apiVersion: v1
+kind: Pod
+metadata: {{name: train}}
+spec:
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+        - matchExpressions:
+          - {{key: nvidia.com/gpu.product, operator: {operator}, values: [NVIDIA-A100-SXM4-80GB, NVIDIA-B200]}}
+  containers:
+  - name: main
+    image: pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime
+    resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
+    )
+    found = lint_files([str(tmp_path / "job.yaml")], MATRIX).findings
+    told = [one.detail for one in found if one.code == "arch-too-new-for-build"]
+    assert ["NVIDIA B200" in text for text in told] == ([True] if operator == "In" else [])

@@ -41,6 +41,11 @@ def judged(text, file):
             "devcontainer.json",
             "index-missing",
         ),
+        (
+            '{"image": "ubuntu:22.04", "features": {"ghcr.io/devcontainers/features/python:1": "3.13"}, "postCreateCommand": "pip install torch==2.1.0"}',
+            "devcontainer.json",
+            "python-unsupported",
+        ),
         ('{"image": "x:1", "runArgs": ["--gpus", "device=1"]}', "devcontainer.json", "devices-hardcoded"),
         ('{"image": "x:1", "runArgs": ["--gpus=\\"device=0,2\\""]}', ".devcontainer.json", "devices-hardcoded"),
         ('{"image": "x:1", "containerEnv": {"CUDA_VISIBLE_DEVICES": "0"}}', "gpu.jsonc", "devices-hardcoded"),

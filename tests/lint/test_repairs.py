@@ -154,6 +154,38 @@ def test_what_is_not_safe_stays(tmp_path, name, text):
     assert fixed(tmp_path, name, text) == (text, "")
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "advice"),
+    [
+        ("FROM debian:bullseye-slim\nCMD true\n", "base-tag-eol", "debian13"),
+        ("FROM python:3.11\nRUN pip install -U 'jax[cuda11_pip]'\n", "accidental-cpu-wheel", "jax[cuda12]"),
+        # the image's own CUDA without and with the cuDNN that is wanted, and the next minor that has it
+        (
+            "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip && pip install tensorflow==2.12.0\n",
+            "library-missing",
+            "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04",
+        ),
+        (
+            "FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0\nRUN pip install torch==2.4.1\n",
+            "wrong-vendor-build",
+            f"{PYTORCH}/rocm6.1",
+        ),
+    ],
+)
+def test_advice_names_what_to_take(tmp_path, text, code, advice):
+    (tmp_path / "Dockerfile").write_text(text)
+    found = [one for one in lint_files([str(tmp_path / "Dockerfile")], MATRIX).findings if one.code == code]
+    assert [advice in one.fix.text for one in found] == [True]
+
+
+def test_where_nothing_nearer_is_known_the_advice_names_a_python(tmp_path):
+    (tmp_path / "setup.py").write_text(
+        "from setuptools import setup\nsetup(python_requires='>=3.8', install_requires=['tensorflow==1.15.2'])\n"
+    )
+    found = lint_files([str(tmp_path / "setup.py")], MATRIX).findings
+    assert ["Use Python 3.7, or " in one.fix.text for one in found if one.code == "python-unsupported"] == [True]
+
+
 def test_line_ends_and_bytes_that_are_no_text_are_kept(tmp_path):
     path = tmp_path / "requirements.txt"
     path.write_bytes(b"torch==1.13.1+cu117 # \xff\r\n")
