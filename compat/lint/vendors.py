@@ -53,7 +53,8 @@ def _same_release(item: Taken, scene: Scene) -> str:
     limit = number(scene.rocm or (scene.base.cuda if scene.base else ""))
     mine = [row for row in mine if not limit or number(row.runtime)[: len(limit)] <= limit]
     best = max(mine, key=lambda row: number(row.runtime), default=None)
-    return f"Take it from {scene.matrix.index_url(best)}." if best else ""
+    asked = f"{item.request.name}=={best.full_version}" if best else ""
+    return f"Ask for {asked} from {scene.matrix.index_url(best)}." if best else ""
 
 
 def _by_name(scene: Scene) -> Iterator[Finding]:

@@ -166,9 +166,14 @@ def test_what_is_not_safe_stays(tmp_path, name, text):
             "nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04",
         ),
         (
+            "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip && pip install onnxruntime-gpu==1.23.2\n",
+            "base-runtime-mismatch",
+            "nvidia/cuda:12.3.2-cudnn9-runtime-ubuntu22.04",
+        ),
+        (
             "FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0\nRUN pip install torch==2.4.1\n",
             "wrong-vendor-build",
-            f"{PYTORCH}/rocm6.1",
+            f"torch==2.4.1+rocm6.1 from {PYTORCH}/rocm6.1",
         ),
     ],
 )
@@ -176,6 +181,10 @@ def test_advice_names_what_to_take(tmp_path, text, code, advice):
     (tmp_path / "Dockerfile").write_text(text)
     found = [one for one in lint_files([str(tmp_path / "Dockerfile")], MATRIX).findings if one.code == code]
     assert [advice in one.fix.text for one in found] == [True]
+    if advice.startswith("nvidia/cuda"):
+        (tmp_path / "Dockerfile").write_text(text.replace(text.split()[1], advice))
+        left = lint_files([str(tmp_path / "Dockerfile")], MATRIX).findings
+        assert not [one.code for one in left if one.severity == "error"]
 
 
 def test_where_nothing_nearer_is_known_the_advice_names_a_python(tmp_path):
