@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from compat.sources.values import Request
 
 _PIPS: Final = ("pip-names", "pip-three")  # the first pip that reads the names of all wheels, and the first of Python 3
+_MARKS: Final = {"Windows": "win32", "macOS": "darwin"}
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
 
@@ -207,10 +208,11 @@ def _not_read(item: Taken, build: Build, scene: Scene) -> Iterator[Finding]:
 
 
 def nowhere(scene: Scene) -> Iterator[Finding]:
-    """index-missing, version-does-not-exist: names that the default index has not, or under which it has a notice."""
+    """index-missing, version-does-not-exist: names that the default index has not, or not for this system."""
     passed = {*scene.stage.env, *(name for command in scene.commands for name, _ in command.settings)}
     notices = {row.name: row for row in scene.matrix.table("notices") if row.unless not in passed}
     pages = {name: row for row in scene.matrix.table("indexes") for name in row.only}
+    confined = {row.name: row for row in scene.matrix.table("confined") if not scene.platform.startswith(row.system)}
     conda = {row.name for row in scene.matrix.table("conda") if scene.matrix.package(row.name) is None}
     if scene.ask.kind == "requirements" and any(item.request.name == "python" for item in scene.own):
         return  # a list for `conda create --file`
@@ -223,6 +225,13 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
             code = "index-missing"
         elif request.name in conda:
             what, fix = f"{request.text} is a package of conda, and on no index of pip", "Leave it to conda."
+            code = "version-does-not-exist"
+        elif scene.base and request.name in confined:  # of a list it is not known where it is installed
+            system = {"win": "Windows", "macosx": "macOS"}[confined[request.name].system]
+            what, fix = (
+                f"{request.text} has wheels for {system} alone",
+                f"Mark it: ; sys_platform == '{_MARKS[system]}'",
+            )
             code = "version-does-not-exist"
         elif (row := notices.get(request.name)) and _is_notice(row, request):
             what, fix = f"{request.text} is a notice on the default index", f"Ask for {row.instead}."

@@ -234,13 +234,10 @@ class Walk:
 
     def _put(self, item: Taken) -> None:
         """Put a package into the environment, in place of what is there of it; an arm replaces its own only."""
-        named, project = self._named.setdefault(item.request.name, []), item.step.home == PROJECT
+        named = self._named.setdefault(item.request.name, [])
         for there in () if self.at_once else tuple(named):
-            if (
-                not (project and there.step.line == item.step.line)
-                and alike(there.step, item.step)
-                and item.step.branch in {"", there.step.branch}
-            ):
+            beside = item.step.home == PROJECT and there.step.line == item.step.line
+            if not beside and alike(there.step, item.step) and item.step.branch in {"", there.step.branch}:
                 self.env.remove(there)
                 named.remove(there)
                 self.replaced.append((there, item))

@@ -94,6 +94,17 @@ PAIRS = [
         "FROM python:3.10\nRUN pip install flash-attn==2.6.3\n",
         "FROM python:3.10\nCOPY . .\nRUN pip install -e .\nRUN pip install flash-attn==2.6.3\n",
     ),
+    # a list that was frozen on Windows
+    (
+        "version-does-not-exist",
+        "FROM python:3.11-slim\nRUN pip install pywin32==306\n",
+        "FROM python:3.11-slim\nRUN pip install 'pywin32==306 ; sys_platform == \"win32\"'\n",
+    ),
+    (
+        "version-does-not-exist",
+        "FROM python:3.11-slim\nRUN pip install tensorflow-intel==2.15.0\n",
+        "FROM python:3.11-slim\nRUN pip install tensorflow==2.15.0\n",
+    ),
     # what the base's framework was compiled for
     (
         "framework-pair-mismatch",

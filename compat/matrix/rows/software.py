@@ -89,6 +89,19 @@ class Notice(Row):
     unless: str = ""
 
 
+@row("confined", key="name")
+class Confined(Row):
+    """A name on the default index that holds wheels for one system, and no source (table ``confined``).
+
+    Attributes:
+        name: distribution name, ``pywin32``.
+        system: the system, as the wheels' platforms begin: ``win``, ``macosx``.
+    """
+
+    name: str
+    system: str
+
+
 @row("misspelt", key="name versions")
 class Misspelt(Row):
     """Releases whose metadata has a requirement that is none, so that today's pip passes over them (``misspelt``).
