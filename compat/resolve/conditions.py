@@ -284,23 +284,27 @@ def _inferred(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
 
 
 def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
-    """A newer release of a framework that fits and is only inferred: passed over, but the person may want it."""
+    """A newer release that was passed over, and that the person may want: it fits and is only inferred, or may fit."""
     unsure = any(machine.amdgpu for machine in search.target.machines)  # whether that driver carries a ROCm build
     for variable, taken in zip(search.variables, found.chosen, strict=True):
-        if not taken.option.is_framework or taken.option.build.how == "inferred":
+        settled = taken.option.is_framework and taken.option.build.how != "inferred"
+        if not settled and not (variable.wishes and taken.option.build.kernels):
             continue
         newer = (one for one in search.fitting(variable, found.place) if one.option.rank < taken.option.rank)
         for weighed in sorted(newer, key=lambda one: one.option.serial):
             option = weighed.option
+            likely = settled and option.build.how == "inferred" and weighed.level <= taken.level
+            unread = option.runtime and not option.build.kernels and option.vendor == taken.option.vendor
             if (
-                option.build.how == "inferred"
+                (likely or unread)
                 and not (unsure and option.kind == "rocm" and not amdgpu_floor(search.known.matrix, option.number))
-                and weighed.level <= taken.level
                 and (weighed.strain == FORWARD) <= (taken.strain == FORWARD)
                 and _stands(search, found, taken, weighed)
             ):
-                name = option.label
-                yield f"{name} is newer and known by inference only: ask for it by version, or take --prefer newest"
+                known, way = "known by inference only", "ask for it by version, or take --prefer newest"
+                if not likely:
+                    known, way = "the GPUs that it has code for are not known", "ask for it by version"
+                yield f"{option.label} is newer and {known}: {way}"
                 break
 
 
