@@ -100,6 +100,7 @@ def diff(report: Report, *, write: bool = False) -> str:
     import difflib
 
     from compat.lint.edits import edited
+    from compat.render.ink import printable
 
     edits, changed = edits_of(report), []
     for file in dict.fromkeys(edit.file for edit in edits):
@@ -110,7 +111,8 @@ def diff(report: Report, *, write: bool = False) -> str:
             changed.append((file, before, after))
             if write and not os.access(file, os.W_OK):
                 raise InputError("cannot be written: Permission denied", where=file, hint="--diff shows the edits")
-    told = (difflib.unified_diff(_lines(before), _lines(after), file, file) for file, before, after in changed)
+    named = ((printable(file).replace("\n", " "), before, after) for file, before, after in changed)
+    told = (difflib.unified_diff(_lines(before), _lines(after), file, file) for file, before, after in named)
     shown = "".join(line if line.endswith("\n") else f"{line}\n{_OPEN_END}" for part in told for line in part)
     for file, _, after in changed if write else ():
         write_atomically(file, after, option="")

@@ -65,6 +65,7 @@ _FAMILIES: Final = (
 )
 
 _MOST: Final = 500  # different versions of one package that a file may name; each is weighed against all of its builds
+_REQUESTS: Final = 20_000  # of one file: ten times what the largest locks hold
 _MARKERS: Final = 2000  # different environment markers of a file; each is judged in every environment that it may meet
 
 
@@ -89,9 +90,12 @@ def lint(
 
 
 def _bounded(ask: Ask, matrix: Matrix) -> None:
-    """Refuse more than :data:`_MOST` versions of a package that the matrix knows, and :data:`_MARKERS` markers."""
+    """Refuse more requests than :data:`_REQUESTS`, or than :data:`_MOST` versions of a package, or too many markers."""
     requests = [each for stage in ask.stages for step in stage.installs for each in step.requests]
     markers = {request.marker for request in requests}
+    if len(requests) > _REQUESTS:
+        expected = f"at most {_REQUESTS:,} in one file"
+        raise InputError(f"names {len(requests):,} packages", where=ask.file, expected=expected)
     if len(markers) > _MARKERS:
         raise InputError(
             f"names {len(markers):,} different environment markers",

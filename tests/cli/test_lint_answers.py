@@ -145,6 +145,20 @@ def test_a_file_in_another_encoding_gets_no_edit_from_anybody(envcheck, written,
     assert (tmp_path / "requirements.txt").read_bytes() == raw
 
 
+def test_a_name_ends_no_line_of_a_diff_and_steers_no_terminal(envcheck, written):
+    name = "a\n+b\x1b[31m.Dockerfile"
+    written(BASE, name)
+    out = envcheck("lint", name, "--diff")[1]
+    assert [line[:4] for line in out.splitlines()][:3] == ["--- ", "+++ ", "@@ -"]
+    assert "\x1b" not in out
+
+
+def test_more_packages_than_a_file_may_hold_are_refused(envcheck, written):
+    written("torch==2.1.0\n" * 20_001, "requirements.txt")
+    code, _, err = envcheck("lint", "requirements.txt")
+    assert (code, "requirements.txt: names 20,001 packages" in err) == (2, True)
+
+
 def test_a_file_that_is_mended_keeps_its_mode_and_a_link_stays_one(envcheck, written, tmp_path):
     path = written(GONE.replace("10.1-cudnn7-devel-ubuntu18.04", "12.4-devel-ubuntu22.04"), "real.Dockerfile")
     path.chmod(0o750)
