@@ -192,6 +192,7 @@ def _lines(change: Change, place: Place) -> tuple[str, ...]:
             ours = [name for name in names if name in place.conda]
             rest = [name for name in names if name not in place.conda]
             pip = f"{_pip(place)} uninstall{'' if place.manager == 'uv' else ' -y'} {' '.join(rest)}"
+            pip = f"poetry remove {' '.join(rest)}" if place.manager == "poetry" else pip
             return (*([_removed(ours)] if ours else []), *([pip] if rest else []))
         case Driver():
             return tuple(one.line for one in change.commands)
@@ -248,6 +249,8 @@ def _removed(names: Sequence[str]) -> str:
 def _installs(change: Install, place: Place) -> tuple[str, ...]:
     """The lines of an installation: by the tool that owns the packages, or by pip once they are out of its hands."""
     ours = [package.name for package in change.packages if package.name in place.conda]
+    if place.manager == "poetry" and not change.compile:
+        return _by_poetry(change)
     if not ours or change.compile:
         first = ["python3 -m venv .venv"] if place.manager == "venv" else []
         tools = [_install(_BUILD_TOOLS, place)] if change.compile and (place.fresh or not change.again) else []
@@ -255,6 +258,18 @@ def _installs(change: Install, place: Place) -> tuple[str, ...]:
     if line := _conda(change):
         return (line,)
     return _removed(ours), _install(change, place)
+
+
+def _by_poetry(change: Install) -> tuple[str, ...]:
+    """Packages as dependencies of the project, which its next install keeps; another index becomes a source of it.
+
+    Source: Poetry, Commands (add, source add) and Package sources.
+    """
+    names, address = " ".join(package.address or _quoted(package) for package in change.packages), change.index
+    if not address:
+        return (f"poetry add {names}",)
+    source = "-".join(re.findall(r"\w[\w.]*", address.partition("://")[2])[-2:]).replace(".", "-")
+    return f"poetry source add --priority explicit {source} {address}", f"poetry add --source {source} {names}"
 
 
 def _cleared(change: Install, place: Place) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     found = judged(
         host, matrix, error=error, wishes=question.wishes, commands=typed(error), select=select, ignore=ignore
     )
+    found = _with_files(found, text, matrix, chosen=(select, ignore))
     found = _with_gaps(_with_nodes(found, text), max(length, size, len(error)))
     if question.image and (source := host.reading("image").source).startswith("without "):
         why = Sentence(
@@ -85,6 +86,24 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
         found = replace(found, unchecked=(*found.unchecked, Unchecked("layers of the image with other files", why)))
     found = _with_wishes(_with_silence(found, question, log, length), question, host, matrix)
     return gate.demanded(found, host, require=require, gpus=question.gpus), host
+
+
+def _with_files(found: Report, text: str, matrix: Matrix, *, chosen: tuple[tuple[str, ...], tuple[str, ...]]) -> Report:
+    """The report with the errors of the Dockerfiles that its text holds, of codes that are to be told: lint's."""
+    if "FROM " not in text:
+        return found
+    from compat.lint import lint
+    from compat.rules import RULES
+    from compat.sources.pasted import asks
+
+    sure = {one.code for one in found.findings if one.confidence != "possible"}
+    reports = (lint(ask, matrix, select=chosen[0], ignore=chosen[1]) for ask in asks(text) if ask.kind == "dockerfile")
+    new = [one for each in reports for one in each.findings if one.severity == "error"]
+    new = [
+        one for one in new if one.code in RULES and one.code not in sure
+    ]  # of the image's steps parts may be left out
+    rest = [one for one in found.findings if one.code not in {each.code for each in new}]
+    return replace(found, findings=ranked((*rest, *new)), questions=()) if new else found
 
 
 def _with_silence(found: Report, question: Question, log: str, length: int) -> Report:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
-from compat.changes import Install, Package, Python
+from compat.changes import Command, Install, Package, Python
 from compat.facts import Host
 from compat.findings import Fix
 from compat.reading.commands import index_variant, requirements
@@ -272,10 +272,26 @@ def _of_others(subject: Subject) -> Fix | None:
     return Fix(text, changes=(Install(packages=(Package(name=package.on_windows),)),))
 
 
+def _of_channel(subject: Subject) -> Fix | None:
+    """A package of conda's that the channels that were asked do not have: the channel that has it, or its end."""
+    name, release = subject.case.signals.value("requirement"), subject.case.signals.value("conda_release").rstrip(".")
+    row = next((row for row in subject.matrix.table("conda") if row.name == name), None)
+    if row is None or not row.newest or "conda-not-found" not in subject.case.signals:
+        return None
+    if release and versions.release(release) > versions.release(row.newest):
+        return Fix(f"conda has {name} up to {row.newest}: install the later release by pip, which brings its CUDA.")
+    channel, wish = next(iter(row.channels), "conda-forge"), f"{name}={release}" if release else name
+    return Fix(
+        f"Ask the channel {channel}, which has {name}.", changes=(Command(f"conda install {wish} -c {channel}"),)
+    )
+
+
 def metal(subject: Subject) -> Fix | None:
     """A system without builds: what others publish for it, or the last release that had it; no Linux for a Mac."""
     if subject.host.arch == "i686":
         return _BITS
+    if subject.host.platform != "darwin" and (fix := _of_channel(subject)) is not None:
+        return fix
     if subject.host.platform != "darwin":
         return _of_others(subject) or (_last_listed(subject) if standing(subject.case.signals) == "newer" else None)
     if fix := _last_listed(subject) or _by_processor(_wished_name(subject), subject):

@@ -33,16 +33,19 @@ def commands(text: str) -> tuple[str, ...]:
     >>> commands("services:\n  app:\n    image: nvidia/cuda:12.4.1-base\n")
     ('docker run --label com.docker.compose.service=app nvidia/cuda:12.4.1-base',)
     """
+    return tuple(dict.fromkeys(line for ask in asks(text) for line in _lines(ask)))
+
+
+def asks(text: str) -> Iterator[Ask]:
+    """What the files of a text ask for, each by itself; its lines are counted from its own first."""
     from compat.sources import compose, dockerfile, environment
 
     readers = {"compose": compose.read, "conda": environment.read, "dockerfile": dockerfile.read}
-    told: list[str] = []
     for kind, body in _files(text):
         try:
-            told += _lines(readers[kind](body, kind))
+            yield readers[kind](body, kind.title())
         except InputError:
             continue  # cut short, or no such file
-    return tuple(dict.fromkeys(told))
 
 
 def _files(text: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from compat.changes import Command, Service, Variable
+from compat.changes import Command, Service, Uninstall, Variable, install
 from compat.commands import Place, installs, place_of, suited, typed
 from compat.facts import Fact, Host
 from compat.plan import PlannedBuild
@@ -60,12 +60,19 @@ def test_what_is_compiled_comes_last_against_what_was_installed_and_after_its_to
     ]
 
 
-@pytest.mark.parametrize(
-    ("manager", "program"), [("pip", ["pip"]), ("uv", ["uv", "pip"]), ("poetry", ["poetry", "run", "pip"])]
-)
+@pytest.mark.parametrize(("manager", "program"), [("pip", ["pip"]), ("uv", ["uv", "pip"])])
 def test_the_tool_of_the_place_installs(manager, program):
     (line,) = words([TORCH], place=Place(manager=manager))
     assert line[: len(program) + 1] == [*program, "install"]
+
+
+def test_poetry_adds_to_its_project_what_its_next_install_would_undo():
+    source, add = words([TORCH], place=Place(manager="poetry"))
+    assert source[:5] == ["poetry", "source", "add", "--priority", "explicit"]
+    assert add[:4] == ["poetry", "add", "--source", source[5]]
+    assert source[6].startswith("https://")
+    assert typed([install("numpy", "<2")], Place(manager="poetry")) == ('poetry add "numpy<2"',)
+    assert typed([Uninstall(("apex",))], Place(manager="poetry")) == ("poetry remove apex",)
 
 
 @pytest.mark.parametrize(

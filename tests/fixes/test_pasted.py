@@ -535,3 +535,23 @@ def test_a_healthy_machine_is_not_blamed(tmp_path, text):
 )
 def test_each_is_answered_by_what_mends_it_there(text, code, holds, never, prescribes):
     prescribes(text, code, holds, never)
+
+
+def test_a_dockerfile_in_a_report_is_judged_by_its_own_requests_and_not_by_what_is_left_out(tmp_path):
+    path = tmp_path / "report.md"
+    path.write_text(
+        "The build fails.\n```\nFROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\n"
+        "RUN pip install torch==2.1.0 torchvision==0.20.0\n```\nERROR: ResolutionImpossible\n"
+    )
+    report = examine(Question(report=str(path)), MATRIX)[0]
+    assert (report.findings[0].code, report.findings[0].confidence) == ("framework-pair-mismatch", "certain")
+    assert "torchvision==0.16.0" in report.findings[0].fix.text
+    assert [one.code for one in report.findings].count("framework-pair-mismatch") == 1
+    assert "base-python-missing" not in {one.code for one in report.findings}
+    left = examine(Question(report=str(path), ignore=["framework-pair"]), MATRIX)[0]
+    assert all(one.severity != "error" for one in left.findings)
+
+
+def test_a_package_that_condas_channels_lack_is_asked_of_the_channel_that_has_it(prescribes):
+    text = "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - cudatoolkit=10.1\n"
+    prescribes(text, "platform-unsupported", "conda install cudatoolkit=10.1 -c conda-forge", "WSL2")
