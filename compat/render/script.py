@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from compat.commands import place_of, typed
 from compat.render.ink import one_line
@@ -11,6 +11,9 @@ from compat.render.ink import one_line
 if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Finding, Report
+
+# PowerShell stops by itself at the errors of its own commands, and not at those of programs.
+_STOP: Final = "if ($LASTEXITCODE) { exit $LASTEXITCODE }"
 
 
 def script(found: Report, host: Host) -> str:
@@ -37,6 +40,7 @@ def _step(finding: Finding, host: Host, *, windows: bool) -> list[str]:
         commands = list(typed(fix.changes, replace(place_of(host), dialect=dialect, script=True)))
     told = ["", f"# {one_line(finding.title)}: {one_line(finding.detail)}", f"# {one_line(fix.text)}"]
     if fix.checked:
-        return [*told, *map(one_line, commands)]
-    why = f"# not checked{f' ({fix.unchecked})' if fix.unchecked else ''}:"
-    return [*told, why, *(f"#   {one_line(command)}" for command in commands)]
+        stop = [_STOP] if windows else []
+        return [*told, *(line for command in commands for line in (one_line(command), *stop))]
+    why = f"# not checked{f' ({fix.unchecked})' if fix.unchecked else ''}"
+    return [*told, f"{why}:" if commands else f"{why}.", *(f"#   {one_line(command)}" for command in commands)]

@@ -69,14 +69,18 @@ def nearest(
     steps: list[tuple[list[str], Sequence[str]]] = [([wish], beside), ([wish, *beside], ())]
     if left is not None:
         steps.append(([wish, *left], ()))
-    for moving, kept in steps:
+    first: Plan | None = None  # what stands beside may keep it from machine code; to give that up is no remedy
+    for number, (moving, kept) in enumerate(steps):
+        if first and number > 1:
+            break
         try:
             plan = remedies.nearest(moving, kept, host, matrix)
         except (InputError, InputErrors):
             continue
-        if plan:
+        if plan and all(gpu.kernels != "ptx" for gpu in plan.gpus):
             return plan
-    return None
+        first = first or plan
+    return first
 
 
 def resolve_many(

@@ -117,6 +117,29 @@ def test_windows_gets_powershell():
     assert script(asked(**facts), host("test", **facts)).startswith("$ErrorActionPreference = 'Stop'")
 
 
+def test_powershell_stops_at_a_program_that_fails_and_takes_machine_code_before_a_companion_that_stays():
+    facts = {
+        "platform": "windows", "arch": "x86_64", "python": "3.12", "driver": "576.02",
+        "gpus": [{"name": "RTX 5080", "target": "sm_120"}],
+        "packages": {"torch": "2.4.1+cu121", "torchvision": "0.19.1+cu121"},
+    }  # fmt: skip
+    *_, install, stop = script(asked(**facts), host("test", **facts)).splitlines()
+    assert install.startswith("pip install torch==2.7.0+cu128 torchvision==0.22.0+cu128 ")
+    assert stop == "if ($LASTEXITCODE) { exit $LASTEXITCODE }"
+
+
+def test_a_step_without_a_command_leaves_no_empty_list_in_the_script():
+    facts = {
+        "container": "docker",
+        "gpus": [],
+        "packages": {"torch": "2.9.1"},
+        "builds": {"torch": {"runtime": "cuda12.8"}},
+    }
+    lines = script(asked(**facts), host("test", **facts)).splitlines()
+    assert lines[-1].startswith("# not checked")
+    assert lines[-1].endswith(".")
+
+
 def test_the_script_has_the_lines_of_a_repository_that_are_too_long_beside_a_finding():
     facts = {"platform": "linux", "os": "ubuntu24.04"}
     found = asked('docker: could not select device driver "" with capabilities: [[gpu]].', **facts)
