@@ -138,7 +138,8 @@ def python_missing(scene: Scene) -> Iterator[Finding]:
     if first and scene.base:
         detail = f"`{first.text[:60]}` needs {lacks}, and {scene.base.reference} has none."
         level: Severity = "warning" if first.guarded or first.branch else "error"
-        line = "RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv"
+        line = "RUN " if scene.ask.kind == "dockerfile" else ""
+        line += "apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv"
         fix = "Install it first."
         yield of_base("base-python-missing", scene, first.line, detail, severity=level, fix=fix, commands=(line,))
 

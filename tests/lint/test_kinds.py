@@ -249,3 +249,21 @@ spec:
     found = lint_files([str(tmp_path / "job.yaml")], MATRIX).findings
     told = [one.detail for one in found if one.code == "arch-too-new-for-build"]
     assert ["NVIDIA B200" in text for text in told] == ([True] if operator == "In" else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "begins"),
+    [
+        (
+            "ci.yml",
+            "on: push\njobs:\n  a:\n    container: debian:12\n    steps:\n    - run: pip install torch==2.6.0\n",
+            "apt-get",
+        ),
+        ("Dockerfile", "FROM debian:12\nRUN pip install torch==2.6.0\n", "RUN apt-get"),
+    ],
+)
+def test_what_is_typed_is_in_the_words_of_the_file(tmp_path, name, text, begins):
+    (tmp_path / name).write_text(text)
+    found = lint_files([str(tmp_path / name)], MATRIX).findings
+    (commands,) = [one.fix.commands for one in found if one.code == "base-python-missing"]
+    assert commands[0].startswith(f"{begins} update")
