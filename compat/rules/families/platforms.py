@@ -82,8 +82,9 @@ class PlatformUnsupported(Rule):
         heard = case.signals.pointing("platform-unsupported")
         if heard and heard.signal.candidates[0] != "platform-unsupported":
             found = None  # compiled here, perhaps: the message's first cause is likelier
-        if found:  # or compiled here, where nothing complains
-            found = replace(found, severity="warning" if case.signals.harmful else "info", confidence="likely")
+        if found:  # or of another index, where a whole text complains of nothing
+            silent = case.signals.text.strip() and not case.signals.harmful
+            found = replace(found, severity="info" if silent else "warning", confidence="likely")
         return (
             self._macos(case)
             or self._wheel(case.world.place, cited, case.signals)
