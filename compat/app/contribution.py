@@ -53,7 +53,8 @@ def _rows(done: Verification, matrix: Matrix, source: str) -> Iterator[tuple[str
         on_device = device != "cpu" and bool(computed)
         row = _row(matrix, package, str(version), str(runtime), figures)
         row["evidence"] = "run on a device" if on_device else "imported"
-        row["note"] = " ".join(filter(None, [row.get("note", ""), _note(done, figures, computed, on_device=on_device)]))
+        ran = _note(done, figures, computed, on_device=on_device)
+        row["note"] = ". ".join(filter(None, [row.get("note", "").rstrip("."), ran]))
         row["source"] = f"{row.get('source', '')} {source}".strip()
         yield package, row
 

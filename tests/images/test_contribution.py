@@ -59,6 +59,7 @@ def test_a_run_on_a_gpu_repeats_the_row_with_where_it_ran_and_what_passed(tmp_pa
         ours.how,
     )
     assert build.evidence == "run on a device"
+    assert build.note.startswith(f"{ours.note}. Ran on ")
     assert "NVIDIA H100 (sm_90) with driver 570.86.10 under Python 3.12.4; passed: exact, linalg." in build.note
     assert "mine:1" not in both.cite(build)
     assert len(both.builds_of("torch", "2.9.1")) == len(matrix().builds_of("torch", "2.9.1"))
