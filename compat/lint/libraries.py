@@ -227,7 +227,9 @@ def _image_for(build: Build | None, scene: Scene) -> str:
     Of tags alike the one of the base's own system and flavour, else the newest system's.
     """
     base = scene.base
-    if build is None or base is None or base.kind != "cuda" or not base.flavour or scene.stage.parent >= 0:
+    if build is None or base is None or not base.flavour or scene.stage.parent >= 0:
+        return ""
+    if bases.home(base.repository) != "nvidia/cuda":  # in another one's place it would bring no framework
         return ""
     wanted = (build.cudnn or joint.cudnn_of(build.system)) if joint.needs_cudnn(build.system) else ""
     rows = scene.matrix.select("images", repository=bases.home(base.repository), status="active")

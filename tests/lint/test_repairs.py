@@ -187,6 +187,12 @@ def test_advice_names_what_to_take(tmp_path, text, code, advice):
         assert not [one.code for one in left if one.severity == "error"]
 
 
+def test_no_bare_image_is_advised_in_the_place_of_one_with_a_framework(tmp_path):
+    (tmp_path / "Dockerfile").write_text("FROM nvcr.io/nvidia/pytorch:25.04-py3\nRUN pip install cupy-cuda111==8.6.0\n")
+    found = lint_files([str(tmp_path / "Dockerfile")], MATRIX).findings
+    assert [one.fix.text for one in found if "nvcr.io" in one.fix.text or "nvidia/cuda" in one.fix.text] == []
+
+
 def test_where_nothing_nearer_is_known_the_advice_names_a_python(tmp_path):
     (tmp_path / "setup.py").write_text(
         "from setuptools import setup\nsetup(python_requires='>=3.8', install_requires=['tensorflow==1.15.2'])\n"
