@@ -447,7 +447,7 @@ def test_the_first_fix_of_a_pasted_text(prescribes, text, told):
 HEALTHY = {
     "a package that some other index has for Windows": (
         "** Platform: Windows\n** Python version: 3.10.9 (tags/v3.10.9) [MSC v.1934 64 bit (AMD64)]\n"
-        "pytorch version: 2.5.0+cu124\nxformers version: 0.0.28.post2\n"
+        "pytorch version: 2.5.0+cu124\nxformers version: 0.0.28.post2\nPrestartup times for custom nodes:\nwhat is the reason?\n"
     ),
     "a kernel's own assertion, with what NCCL says of it": (
         "RuntimeError: CUDA error: device-side assert triggered\n"
