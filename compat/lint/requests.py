@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from compat.sources.values import Request
 
 _PIPS: Final = ("pip-names", "pip-three")  # the first pip that reads the names of all wheels, and the first of Python 3
+# Where conda-build unpacks a source: its folders are named by the package and the moment.
+_WORK: Final = re.compile(r"file:/.*(?:_\d{9,13}/work\b|/croots?/|/feedstock_root/|/conda-bld/)")
 _MARKS: Final = {"Windows": "win32", "macOS": "darwin"}
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
@@ -241,6 +243,20 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
         yield of_request(code, item, scene, f"{what}: the install stops.", fix=fix)
 
 
+def frozen(scene: Scene) -> Iterator[Finding]:
+    """source-gone: addresses of conda's build machines, which ``pip freeze`` writes of what conda installed.
+
+    Source: PEP 610, "Recording the Direct URL Origin of installed distributions"; pip documentation, "pip freeze".
+    """
+    for step in scene.stage.installs:
+        here = [one for one in scene.own if one.step is step and not (one.request.marker or step.branch)]
+        if found := [one for one in here if _WORK.match(one.request.url)]:
+            more = f" and {len(found) - 1} more name folders" if len(found) > 1 else " names a folder"
+            detail = f"{found[0].request.name}{more} of the machine where conda's package was built: the install stops."
+            fix = "Write the list with `pip list --format=freeze`, which names versions."
+            yield of_request("source-gone", found[0], scene, detail, fix=fix)
+
+
 def _is_notice(row: Notice, request: Request) -> bool:
     """Whether an installer takes a release that is one, if only the newest."""
     return not (row.versions and request.exact) or versions.admits(row.versions, request.exact) is True
@@ -356,4 +372,4 @@ _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "renamed": _renamed,
 }
 
-RULES: Final = (refused, unmet, nowhere, shadowed, vendors.wrong_vendor)
+RULES: Final = (refused, unmet, nowhere, frozen, shadowed, vendors.wrong_vendor)

@@ -658,6 +658,22 @@ def test_a_release_that_no_python_of_the_image_takes_is_not_what_is_installed(ta
     assert ("accidental-cpu-wheel" in found) is told
 
 
+@pytest.mark.parametrize(
+    ("address", "codes"),
+    [
+        ("file:///croot/certifi_1671487769961/work/certifi", {"source-gone"}),
+        ("file:///home/conda/feedstock_root/build_artifacts/attrs_1659291887007/work", {"source-gone"}),
+        ("file:///app/wheels/certifi-2022.12.7.tar.gz", set()),
+    ],
+)
+def test_an_address_of_condas_build_machine_is_nowhere_else(address, codes):
+    found = lint(sources.read(f"torch==2.6.0\ncertifi @ {address}\nattrs @ {address}\n", "requirements.txt"), MATRIX)
+    assert {one.code for one in found.findings} == codes
+    assert [one.detail.partition(" of ")[0] for one in found.findings] == ["certifi and 1 more name folders"] * len(
+        codes
+    )
+
+
 def test_a_list_for_conda_is_no_faulty_list_of_pip():
     text = "# conda create --file\npython=3.8.18\npytorch=2.0.1\npytorch-cuda=11.8\ntorchvision=0.15.2\n"
     assert not [one for one in lint(sources.read(text, "spec.txt"), MATRIX).findings if one.severity == "error"]
