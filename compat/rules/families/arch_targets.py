@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command, Example, Install, Package, Variable
+from compat.changes import Example, Install, Package, Variable
 from compat.facts import Build, Gpu, Host
 from compat.findings import Fix
 from compat.joints import driver, kernels
@@ -324,7 +324,7 @@ class PrecisionUnsupported(Rule):
     """
 
     area = "precision"
-    changes = (Command("--dtype half"),)
+    changes = (Example("vllm serve <model> --dtype half"),)
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """A program or a command asks for bfloat16, FP8 or another format that the device has no units for.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
 import compat.rules.deeds as deeds
-from compat.changes import Command, Container, Service, System
+from compat.changes import Command, Container, Example, Service, System
 from compat.errors import InputError
 from compat.findings import Fix, Severity
 from compat.joints.base import starts
@@ -167,7 +167,7 @@ class ContainerCgroupLost(NvidiaRule):
     platforms = ("linux", "wsl2")
     asks = ("cgroup", "device_nodes_denied")
     changes = (
-        Command("docker rm -f CONTAINER"),
+        Example("docker rm -f <container>"),
         Command("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi", "linux"),
     )
 
