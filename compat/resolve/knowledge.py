@@ -206,13 +206,17 @@ class Knowledge:
     def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:
         """Builds for a place that are what a wish names; a withdrawn release only if the wish names it exactly.
 
-        Most requests pin a release, so that a handful of builds are weighed rather than all that exist.
+        Most requests pin a release, so that a handful of builds are weighed rather than all that exist. An extra that
+        chooses no device's code adds packages that only a person can want.
         """
         wanted = self.extras(wish.package).intersection(wish.extras)
+        published = self.published(wish.package, place, cpu)
+        bare = set() if wanted else {option.version for option in published if not option.build.extras}
         return tuple(
             option
-            for option in self.published(wish.package, place, cpu)
-            if wanted.issubset((*option.build.extras, *option.build.also))
+            for option in published
+            if not (option.version in bare and option.build.extras and not option.runtime)
+            and wanted.issubset((*option.build.extras, *option.build.also))
             and (not option.build.yanked or wish.spec.startswith("=="))
             and wish.names(option)
         )
