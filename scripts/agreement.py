@@ -148,12 +148,19 @@ def linted(question: Question) -> Verdict:
     if question.image:
         started = sources.read(f"FROM {question.image}\n", "Dockerfile")
         return _by_findings(question, lint(started, MATRIX, on=question.host()))
-    indexes = {MATRIX.index_url(build): build.index for build in question.builds if build.index}
+    python = dict(question.machine).get("python", "")
+    files = [
+        MATRIX.address(one, python if python in one.python else one.python[-1] if one.python else "")
+        for one in question.builds
+    ]
+    pages = [build for build, file in zip(question.builds, files, strict=True) if build.index and not file]
+    indexes = {MATRIX.index_url(build): build.index for build in pages}
     links = {row.name for row in MATRIX.table("indexes") if row.links}
     lines = [f"{'--find-links' if name in links else '--extra-index-url'} {url}" for url, name in indexes.items()]
-    for build in question.builds:
+    for build, file in zip(question.builds, files, strict=True):
         extras = f"[{','.join(build.extras)}]" if build.extras else ""
-        lines += [f"{build.install_name}{extras}=={build.full_version}", *build.pins]
+        asked = f" @ {file}" if file else f"=={build.full_version}"
+        lines += [f"{build.install_name}{extras}{asked}", *build.pins]
     lines += [f"{name}=={version}" for name, version in question.plain]
     ask = sources.read("\n".join(lines) + "\n", "requirements.txt")
     arch = dict(question.machine).get("arch", "")
