@@ -300,7 +300,14 @@ def _are_twins(dispute: Dispute, scene: Scene) -> bool:
 
 
 def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterator[Finding]:
-    """Two packages of different runtimes: variants of one framework, or majors of CUDA or ROCm in one environment."""
+    """Two packages of different runtimes: variants of one framework, or majors of CUDA or ROCm in one environment.
+
+    Of what a project and its extra both ask for, the extra gets the one of the place that it names.
+    """
+    for outside, inside in permutations((item, other)):
+        own = {one.request.name for one in scene.taken if one.step.branch == inside.step.branch}
+        if inside.step.branch and not outside.step.branch and outside.request.name in own:
+            return
     parts = sorted(
         ((item, dispute.left), (other, dispute.right)),
         key=lambda each: (each[1].kind, versions.release(each[1].number or "0")),

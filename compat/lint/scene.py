@@ -204,12 +204,16 @@ def _extras(request: Request) -> set[str]:
     return {normalise(extra) for extra in request.extras}
 
 
-def brings_pythons(commands: tuple[Command, ...]) -> bool:
-    """Whether some command brings Pythons of its own, so that which one a bare ``pip`` serves is not known."""
+def brings_pythons(commands: tuple[Command, ...], own: str = "") -> bool:
+    """Whether some command brings Pythons of its own, so that which one a bare ``pip`` serves is not known.
+
+    A link to that of the system (``own``, its minor version) brings no other.
+    """
     brings = re.compile(
         r"pyenv|\buv (venv|python)|(mini|ana)conda|mini(forge)|mambaforge|micromamba|(conda|mamba) create|altinstall|"
         r"Python-3|asdf|\bmise\b|update-alternatives.*python3\.\d|\bln .*python3\.\d|"
         r"feature \S*/(?:python|(?:ana|mini|micro)?(?:conda|forge|mamba))\b",
         re.IGNORECASE,
     )
-    return any(brings.search(command.text) for command in commands)
+    texts = (command.text.replace(f"python{own}", "python3") if own else command.text for command in commands)
+    return any(map(brings.search, texts))

@@ -72,8 +72,9 @@ def _scene(
     bare = machine if base is None else None
     arch = _arch(ask, stage, base)
     commands = tuple(command for part in chain for command in part.commands)
-    others = brings_pythons(commands)
-    python = "" if others else bases.python_of(base, matrix) if base else _asked_python(ask)
+    own = bases.python_of(base, matrix) if base else ""
+    others = brings_pythons(commands, own)
+    python = "" if others else own if base else _asked_python(ask)
     python = _python_of_venv(commands) or python or _minor(bare.python if bare else None)
     conda: list[Request] = []
     apt: list[Request] = []

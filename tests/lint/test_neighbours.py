@@ -15,6 +15,8 @@ BARE = "FROM nvidia/cuda:11.8.0-{}-ubuntu22.04\nRUN apt-get install -y python3-p
 BOARD = "FROM nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3\nRUN pip3 install {}\n"
 OTHER = "FROM registry.example/team/cuda:{}\nRUN pip install tensorflow==2.12.0\n"
 
+LINKED = "FROM ubuntu:{0}\nRUN apt-get install -y python{1} python3-pip && ln -s /usr/bin/python{1} /usr/bin/python\n"
+
 # code, the fault, the neighbour without it
 PAIRS = [
     # an arm of an "if" is for one of several bases
@@ -34,6 +36,18 @@ PAIRS = [
         "extension-arch-missing",
         'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST "8.0;8.6"\n',
         'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST "8.0;9.0"\n',
+    ),
+    # a link to the system's own Python brings no other, for which there is a newer protobuf
+    (
+        "framework-pair-mismatch",
+        LINKED.format("20.04", "3.8") + "RUN pip install tensorflow==2.4.0\n",
+        LINKED.format("18.04", "3.6") + "RUN pip install tensorflow==1.14.0\n",
+    ),
+    # a pin that fixes the framework fixes its companion, too
+    (
+        "extra-index-shadowed",
+        f"FROM python:3.10-slim\nRUN pip install --extra-index-url {PYTORCH}/cu118 'torchvision>=0.15.0' torchmetrics\n",
+        f"FROM python:3.10-slim\nRUN pip install --extra-index-url {PYTORCH}/cu118 'torchvision>=0.15.0' torchdata==0.6.0\n",
     ),
     # pip sees the framework that conda brought, and leaves one that meets what is asked for
     (

@@ -53,6 +53,9 @@ FAULTS = [
 ]  # fmt: skip
 
 SOUND = [
+    # a release that belongs to another torch by its maker's table, and brings none, is replaced in its turn
+    ((f"{SLIM}RUN pip install torch==2.13.0 torchvision==0.28.0\nRUN pip install torchcodec==0.9.1\n"
+     "RUN pip install torchcodec==0.15.0\n"), "framework-pair-mismatch"),
     # the pair is replaced as a pair
     (f"{SLIM}RUN pip install {PAIR}\nRUN pip install torch==2.6.0 torchvision==0.21.0\n", "framework-pair-mismatch"),
     # mended by the last step

@@ -31,6 +31,29 @@ url = "{CPU}"
 explicit = true
 """
 
+EXTRA = f"""[project]
+name = "x"
+version = "1"
+requires-python = ">=3.10"
+dependencies = ["torch==2.8.0", "torchaudio==2.8.0"]
+[project.optional-dependencies]
+cpu = ["torch==2.8.0", "{{}}"]
+[tool.uv.sources]
+torch = {{{{ index = "cpu", extra = "cpu" }}}}
+torchaudio = {{{{ index = "cpu", extra = "cpu" }}}}
+[[tool.uv.index]]
+name = "cpu"
+url = "{CPU}"
+explicit = true
+"""
+
+
+@pytest.mark.parametrize(("beside", "found"), [("numpy", True), ("torchaudio", False)])
+def test_what_an_extra_asks_for_itself_comes_from_the_extras_own_index(tmp_path, beside, found):
+    (tmp_path / "pyproject.toml").write_text(EXTRA.format(beside))
+    report = lint_files([str(tmp_path / "pyproject.toml")], MATRIX)
+    assert ("framework-build-tag-mismatch" in {one.code for one in report.findings}) is found
+
 
 def told(folder, dockerfile, project):
     (folder / "Dockerfile").write_text(dockerfile)

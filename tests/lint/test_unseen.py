@@ -188,8 +188,8 @@ PAIRS = {
         [TORCH + "RUN pip install nvidia-dali-cuda120==1.44.0\n"],
     ),
     "two packages that need a third in releases apart, which nobody names": (
-        "frameworks-conflict", True, "FROM python:3.11\nRUN pip install torchaudio==2.7.1 torchcodec==0.10.0\n",
-        ["FROM python:3.11\nRUN pip install torch==2.7.1 torchaudio==2.7.1 torchcodec==0.10.0\n"],  # a pair, told once
+        "frameworks-conflict", True, "FROM python:3.11\nRUN pip install fbgemm-gpu==1.2.0 torchcodec==0.10.0\n",
+        ["FROM python:3.11\nRUN pip install torch==2.7.1 fbgemm-gpu==1.2.0 torchcodec==0.10.0\n"],  # a pair, told once
     ),
     "the newest release of a package that excludes a pin beside it": (
         "base-runtime-mismatch", False, EARLY + "RUN pip3 install tensorflow\n",
