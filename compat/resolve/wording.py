@@ -151,6 +151,10 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
         text = f"no build of {variable.package} {named[0].version} is known that has the extra {' and '.join(lacking)}"
         yield Member("matrix", f"{text} ({row.note})" if row.note else text, search.known.matrix.cite(row))
         return
+    brought = (one for one in search.variables if variable.package in one.followers)
+    if absent := next((one for one in brought if not any(search.domain(one, place))), None):
+        yield from _lone_reason(search, absent)
+        return
     if said := _imageless(search, variable):
         yield said
         return
