@@ -71,8 +71,8 @@ def toolkit(scene: Scene) -> Iterator[Finding]:
 def compiler_missing(scene: Scene) -> Iterator[Finding]:
     """image-runtime-not-devel: a step that needs nvcc, on an image without one.
 
-    Source: setup.py of flash-attn, causal-conv1d and mamba-ssm: where CUDA_HOME is found, nvcc is asked for its release
-    before prebuilt wheels are looked for.
+    Source: setup.py of flash-attn, causal-conv1d and mamba-ssm: before prebuilt wheels are looked for nvcc is asked for
+    its release where CUDA_HOME is found, and where it is not torch's CUDAExtension stops.
     """
     base = scene.base
     settings = [*scene.stage.env.items(), *(pair for command in scene.commands for pair in command.settings)]
@@ -83,7 +83,7 @@ def compiler_missing(scene: Scene) -> Iterator[Finding]:
         detail = f"`{forced.text[:60]}` compiles GPU code; {base.reference} has no nvcc."
         level: Severity = "warning" if forced.guarded or forced.branch else "error"
         yield finding("image-runtime-not-devel", scene, forced.line, detail, severity=level, fix=_devel(base))
-    elif base.kind == "cuda" and not base.installed:
+    elif base.kind == "cuda":
         cuda = any(_CUDA_ASKED.search(value) for name, value in settings if name == "CMAKE_ARGS")
         yield from _asking(scene, base, cuda=cuda)
 
@@ -109,7 +109,8 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
             continue
         detail = f"{item.request.text} asks nvcc when it is installed; {base.reference} has none."
         code, line = "image-runtime-not-devel", item.request.line
-        yield finding(code, scene, line, detail, severity="warning", confidence="likely")
+        level: Severity = "warning" if {line, item.step.line} & _loose(scene) else "error"
+        yield finding(code, scene, line, detail, severity=level, confidence="likely", fix=_devel(base))
         return
 
 
@@ -161,13 +162,18 @@ def before_torch(scene: Scene) -> Iterator[Finding]:
         if _FETCHES.match(command.text) and command.build:
             before = tuple(one for one in scene.stage.installs if one.line <= command.line)
             asked += [(command.line, word, before) for word in command.words if any(one in word for one in places)]
-    loose = {command.line for command in scene.stage.commands if command.guarded or command.branch}
+    loose = _loose(scene)
     for line, text, before in sorted(asked, key=lambda one: one[0]):
         if line not in loose and _has_no_torch(scene, line, before):
             detail = f"The build script of {text} imports torch, and no step before this one installs it."
             fix = "Install torch in a step before it, and this with --no-build-isolation."
             yield finding("build-tools-missing", scene, line, detail, confidence="likely", fix=fix)
             return
+
+
+def _loose(scene: Scene) -> set[int]:
+    """Lines of the commands that may fail, or may not run at all."""
+    return {command.line for command in scene.stage.commands if command.guarded or command.branch}
 
 
 def _repositories(scene: Scene) -> tuple[Repository, ...]:

@@ -57,7 +57,9 @@ def tags(scene: Scene) -> Iterator[Finding]:
         detail = f"{base.reference} {what if gone else 'gets no rebuilds any more'}."
         code, level = ("base-tag-gone", "error") if gone else ("base-tag-eol", age(base.os, scene.matrix))
         rows = (row,) if row else ()
-        yield of_base(code, scene, line, detail, severity=level, fix=successor(scene), rows=rows)  # type: ignore[arg-type]
+        sure: Confidence = "likely" if row and row.how == "inferred" else "certain"
+        fix = successor(scene)
+        yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)  # type: ignore[arg-type]
     elif ended_on := ended(base.os, scene.matrix):
         detail = f"{base.os} left standard support on {ended_on}."
         fix = _later_system(base.os, scene.matrix)
@@ -205,7 +207,8 @@ def musl(scene: Scene) -> Iterator[Finding]:
         package = scene.matrix.package(item.request.name)
         known = [one.build for one in parts_of(item.request, item.build, scene.matrix)]
         rows = known or (scene.matrix.builds(package.name) if package and not item.request.exact else ())
-        judged = any_of(libc.verdict(row, "", is_musl=True) for row in rows)
+        here = (row for row in rows if {"any", scene.platform} & {*row.platforms})
+        judged = any_of(libc.verdict(row, "", is_musl=True) for row in here)
         if package and (clash := clash_of(judged)):
             detail = f"{package.title} has wheels for glibc only; {scene.base.reference} has musl."
             sure: Confidence = "certain" if isinstance(judged, Clash) else "likely"

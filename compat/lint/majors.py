@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.build as builds
 from compat import versions
 from compat.lint.finding import of_request
 from compat.lint.walk import LOOSE, Taken, alike, has_end, parts_of
@@ -118,13 +119,24 @@ def _is_taken(row: Major, item: Taken, scene: Scene) -> bool:
     if item.step.constraints or HASHED in item.step.options:
         return False
     beside = (one for one in scene.env if alike(one.step, item.step) and not LOOSE & {*one.step.options})
-    lines = [
-        [_declared(row, part) for part in parts_of(_released(one.request), one.build, scene.matrix)] for one in beside
-    ]
+    lines = [[_declared(row, part) for part in _may_be(one, scene)] for one in beside]
     naming = [each for each in lines if each and all(each)]
     open_ = all(any(_admits(spec, row) for spec in specs) for each in naming for specs in each)
     bounded = any(one.exact or one.url or not _admits(one.spec, row) for one in asked)
     return bool(naming or asked) and open_ and not bounded
+
+
+def _may_be(item: Taken, scene: Scene) -> tuple[Part, ...]:
+    """The builds that a request may get; where the framework beside it decides, all that are for that release of it."""
+    package = scene.matrix.package(item.request.name) if item.outcome.why in {"led", "beside"} else None
+    lead = next((one for one in scene.env if package and one.request.name == package.follows and one.version), None)
+    if package is None or lead is None:
+        return parts_of(_released(item.request), item.build, scene.matrix)
+    every = (builds.part(scene.matrix, row, row.package) for row in scene.matrix.builds(package.name))
+    asked = (
+        (part, part.lines.get(package.follows, ())) for part in every if part.build.install_name == item.request.name
+    )
+    return tuple(part for part, lines in asked if any(versions.admits(one.spec, lead.version) for one in lines))
 
 
 def _declared(row: Major, part: Part) -> list[str]:

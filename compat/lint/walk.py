@@ -137,7 +137,7 @@ class Walk:
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
         demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
         pinned = {request.name: request for request in requests if has_end(request.spec)}
-        pinned |= {name: Request(name=name, spec=",".join(specs)) for name, specs in demands.items()}
+        pinned |= {name: Request(name=name, spec=",".join(specs)) for name, specs in demands.items() if specs}
         items = [self._take(request, step, python, demands, pinned) for request in requests]
         items = [self._gone_back(item, items) for item in items]
         items = items if mine else [replace(item, mine=False) for item in items]

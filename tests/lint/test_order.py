@@ -48,6 +48,19 @@ FAULTS = [
      "RUN pip3 install --upgrade flax\n"), "accidental-cpu-wheel", "error", 4),
     ("FROM rocm/dev-ubuntu-22.04:6.2\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n", "rocm-gfx-override", "warning", 2),
     ("FROM nvidia/cuda:11.4.0-base-ubuntu20.04\n", "base-tag-gone", "error", 1),
+    ("FROM nvidia/cuda:11.1.0-devel-ubuntu20.04\n", "base-tag-gone", "error", 1),
+    # the torchvision that the fixed torch leads to requires NumPy, too
+    (f"{SLIM}RUN pip install 'torch>=2' torchvision torchdata==0.6.0\n", "numpy-abi-mismatch", "warning", 2),
+    # a pin that leaves its framework open leads no other package: the newest xformers replaces torch
+    (f"{SLIM}RUN pip install {PAIR}\nRUN pip install xformers lightning==2.0.0\n", "framework-pair-mismatch", "error", 3),
+    # a framework's runtime image has no compiler either
+    ("FROM pytorch/pytorch:2.8.0-cuda12.6-cudnn9-runtime\nRUN pip install causal-conv1d\n",
+     "image-runtime-not-devel", "error", 2),
+    ("FROM pytorch/pytorch:2.8.0-cuda12.6-cudnn9-runtime\nRUN pip install causal-conv1d || true\n",
+     "image-runtime-not-devel", "warning", 2),
+    # wheels for other systems do not help on musl, whatever page has them
+    (("FROM python:3.10-alpine AS base\nFROM base\n"
+      "RUN pip install torch -f https://download.pytorch.org/whl/torch_stable.html\n"), "musl-libc", "error", 3),
     (SLIM + "RUN pip install torch --extra-index-url https://download.pytorch.org/whl/rocm6.2\n",
      "extra-index-shadowed", "error", 2),
 ]  # fmt: skip

@@ -383,13 +383,13 @@ PAIRS = {
         ],
     ),
     "an extension that asks nvcc": (
-        "image-runtime-not-devel", False, RUNTIME + "RUN pip install flash-attn --no-build-isolation\n",
+        "image-runtime-not-devel", True, RUNTIME + "RUN pip install flash-attn --no-build-isolation\n",
         [
             RUNTIME.replace("runtime", "devel") + "RUN pip install flash-attn --no-build-isolation\n",
             RUNTIME + "RUN apt-get install -y cuda-nvcc-12-4\nRUN pip install flash-attn --no-build-isolation\n",
             RUNTIME + "RUN FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip install flash-attn --no-build-isolation\n",
             RUNTIME + "RUN pip install https://x/y/flash_attn-2.8.3%2Bcu12torch2.6-cp310-cp310-linux_x86_64.whl\n",
-            "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nRUN pip install flash-attn --no-build-isolation\n",
+            "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install flash-attn --no-build-isolation\n",
         ],
     ),
     "a wheel that was renamed after its build": (
