@@ -249,7 +249,7 @@ def _removed(names: Sequence[str]) -> str:
 def _installs(change: Install, place: Place) -> tuple[str, ...]:
     """The lines of an installation: by the tool that owns the packages, or by pip once they are out of its hands."""
     ours = [package.name for package in change.packages if package.name in place.conda]
-    if place.manager == "poetry" and not change.compile:
+    if place.manager == "poetry" and not (change.compile or change.links):  # a page of links is no source of Poetry's
         return _by_poetry(change)
     if not ours or change.compile:
         first = ["python3 -m venv .venv"] if place.manager == "venv" else []

@@ -93,9 +93,6 @@ def _bounded(ask: Ask, matrix: Matrix) -> None:
     """Refuse more requests than :data:`_REQUESTS`, or than :data:`_MOST` versions of a package, or too many markers."""
     requests = [each for stage in ask.stages for step in stage.installs for each in step.requests]
     markers = {request.marker for request in requests}
-    if len(requests) > _REQUESTS:
-        expected = f"at most {_REQUESTS:,} in one file"
-        raise InputError(f"names {len(requests):,} packages", where=ask.file, expected=expected)
     if len(markers) > _MARKERS:
         raise InputError(
             f"names {len(markers):,} different environment markers",
@@ -111,6 +108,9 @@ def _bounded(ask: Ask, matrix: Matrix) -> None:
                 where=f"{ask.file}:{line}",
                 expected=f"at most {_MOST} of a package in one file",
             )
+    if len(requests) > _REQUESTS:
+        expected = f"at most {_REQUESTS:,} in one file"
+        raise InputError(f"names {len(requests):,} packages", where=ask.file, expected=expected)
 
 
 def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix, on: Host | None) -> Iterator[Finding]:

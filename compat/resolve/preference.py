@@ -68,6 +68,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "companions": Measure("worst", "measured or documented companions over inferred ones"),
     "release": Measure("each", "the newest release, in the order asked"),
     "strain": Measure("worst", "a runtime the driver was released for, over minor-version compatibility"),
+    "read": Measure("worst", "GPU code that was read or documented over code that is only inferred"),
     "runtime": Measure("each", "the newest runtime"),
     "weight": Measure("worst", "no CUDA libraries in the base image"),
     "driver": Measure("worst", "the lowest driver"),
@@ -94,14 +95,14 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "smallest": (*_FIRST, "weight", "release", "companions", "strain", "runtime", "order"),
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
-    "nearest": (*_without("how"), "distance", "how", "release", "companions", "strain", *_LAST),
+    "nearest": (*_without("how"), "distance", "how", "release", "companions", "strain", "read", *_LAST),
     "forward": (*_without("forward"), "release", "forward", "companions", "strain", *_LAST),
 }
 
 # Measures that depend on the build alone; they are taken once per matrix.
 _FIXED: Final = (
     *("vendor", "how", "compiled", "silent", "companions"),
-    *("release", "runtime", "weight", "settled", "order"),
+    *("release", "read", "runtime", "weight", "settled", "order"),
 )
 
 # Measures that depend on the target too.
@@ -139,6 +140,7 @@ def _fixed(option: Option, known: Knowledge) -> Key:
         int(known.silent(option)),
         0 if option.is_framework else how,
         option.rank,
+        int("kernels" in option.build.inferred),
         -(number[0] * 1000 + (number[1] if len(number) > 1 else 0)),  # no part of a release has four digits
         _CUDA_WEIGHT[option.build.cuda_from],
         int(len(parts) < 3 or parts[2] == "0"),  # 2.9.0 and 2.9 open a series, 2.9.1 mends it
