@@ -81,7 +81,7 @@ _FIRST: Final = ("vendor", "forward", "kernels", "how", "compiled", "silent")
 # The measures, first in every order, by which a plan is told to be as well founded as another one.
 SURE: Final = len(_FIRST)
 
-_LAST: Final = ("runtime", "weight", "order")
+_LAST: Final = ("read", "runtime", "weight", "order")
 
 
 def _without(name: str) -> tuple[str, ...]:
@@ -92,10 +92,10 @@ def _without(name: str) -> tuple[str, ...]:
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "proven": (*_FIRST, "release", "companions", "strain", *_LAST),
     "newest": (*_without("how"), "release", "how", "companions", "strain", *_LAST),
-    "smallest": (*_FIRST, "weight", "release", "companions", "strain", "runtime", "order"),
+    "smallest": (*_FIRST, "weight", "release", "companions", "strain", "read", "runtime", "order"),
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
-    "nearest": (*_without("how"), "distance", "how", "release", "companions", "strain", "read", *_LAST),
+    "nearest": (*_without("how"), "distance", "how", "release", "companions", "strain", *_LAST),
     "forward": (*_without("forward"), "release", "forward", "companions", "strain", *_LAST),
 }
 
