@@ -154,9 +154,8 @@ def linted(question: Question) -> Verdict:
         for one in question.builds
     ]
     pages = [build for build, file in zip(question.builds, files, strict=True) if build.index and not file]
-    indexes = {MATRIX.index_url(build): build.index for build in pages}
-    links = {row.name for row in MATRIX.table("indexes") if row.links}
-    lines = [f"{'--find-links' if name in links else '--extra-index-url'} {url}" for url, name in indexes.items()]
+    indexes = {MATRIX.index_url(build): MATRIX.is_page(build) for build in pages}
+    lines = [f"{'--find-links' if links else '--extra-index-url'} {url}" for url, links in indexes.items()]
     for build, file in zip(question.builds, files, strict=True):
         extras = f"[{','.join(build.extras)}]" if build.extras else ""
         asked = f" @ {file}" if file else f"=={build.full_version}"

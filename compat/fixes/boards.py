@@ -77,10 +77,10 @@ def bindings(subject: Subject) -> Fix | None:
         return None
     systems = {row.os: row.python for row in subject.matrix.table("systems")}
     pythons = {systems.get(row.os, "") for row in _jetpacks(subject)}
-    python = pythons.pop() if len(pythons) == 1 else ""
-    text = f"JetPack's TensorRT is for the system's Python {python}: make an environment of that which sees it."
+    python = f"Python {pythons.pop()}" if len(pythons) == 1 else "Python"
+    text = f"JetPack's TensorRT is for the system's {python}: make an environment of that which sees it."
     venv = Command("/usr/bin/python3 -m venv --system-site-packages .venv")
-    return Fix(text.replace(" :", ":"), changes=(Command("sudo apt install nvidia-jetpack python3-venv"), venv))
+    return Fix(text, changes=(Command("sudo apt install nvidia-jetpack python3-venv"), venv))
 
 
 def _jetpacks(subject: Subject) -> list[Jetpack]:

@@ -330,8 +330,9 @@ def with_sources(change: Install, matrix: Matrix) -> Install:
 
     That channel names the CUDA of a release by ``pytorch-cuda`` or, of older ones, by ``cudatoolkit``.
     """
-    elsewhere = {} if change.index else {row.name: row.address for row in matrix.table("repositories")}
-    new = tuple(replace(one, address=one.address or elsewhere.get(one.name, "")) for one in change.packages)
+    new = change.packages
+    if not change.index:
+        new = tuple(replace(one, address=one.address or matrix.repository(one.name)) for one in new)
     rows = {row.distribution or row.name: row for row in matrix.table("conda") if "pytorch" in row.channels}
     releases = [(rows.get(one.name), plain(one.version)) for one in new]
     had = all(

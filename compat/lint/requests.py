@@ -138,11 +138,9 @@ def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
 
 def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
     """Address of the index or page that has a local version, and the option that names it; empty if none is known."""
-    build = _elsewhere(item, scene)
-    links = {row.name for row in scene.matrix.table("indexes") if row.links}
-    if build is None:
+    if (build := _elsewhere(item, scene)) is None:
         return "", ""
-    return scene.matrix.index_url(build), "--find-links" if build.index in links else "--extra-index-url"
+    return scene.matrix.index_url(build), "--find-links" if scene.matrix.is_page(build) else "--extra-index-url"
 
 
 def _elsewhere(item: Taken, scene: Scene) -> Build | None:

@@ -198,19 +198,26 @@ class Matrix:
 
     def index_url(self, build: rows.Build) -> str:
         """Address of the index that has a build; empty for the default index."""
-        by_name = {row.name: row.url for row in self.table("indexes")}
-        return str(by_name[build.index]).replace("{variant}", build.variant) if build.index else ""
+        index = self._index(build)
+        return index.url.replace("{variant}", build.variant) if index else ""
 
     def address(self, build: rows.Build, python: str) -> str:
         """Address of a build's one wheel for a Python, where an installer cannot ask for it by name; else empty."""
-        file = next((row.file for row in self.table("indexes") if row.name == build.index), "")
-        tag = "cp" + python.replace(".", "")
+        index, tag = self._index(build), "cp" + python.replace(".", "")
         known = {"variant": build.variant, "version": build.full_version, "python": f"{tag.removesuffix('t')}-{tag}"}
-        return str(file).format(**known)
+        text = index.file if index else ""
+        for name, value in known.items():  # an overlay's text is data, and no format to run
+            text = text.replace(f"{{{name}}}", value)
+        return text
 
     def is_page(self, build: rows.Build) -> bool:
         """Whether the index that has a build is a page of links, which pip reads by ``--find-links``."""
-        return any(row.links for row in self.table("indexes") if row.name == build.index)
+        index = self._index(build)
+        return index is not None and index.links
+
+    def _index(self, build: rows.Build) -> rows.Index | None:
+        """The row of the index that has a build; ``None`` for the default index."""
+        return next((row for row in self.table("indexes") if row.name == build.index), None) if build.index else None
 
     # --- toolkits and drivers -------------------------------------------------------------------------------------
 

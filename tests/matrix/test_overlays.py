@@ -184,3 +184,12 @@ def test_a_table_that_is_merged_from_files_says_for_each_row_which(tmp_path):
     assert [line for line in lines if line.endswith(str(path))] == [line for line in lines if "corp1" in line] != []
     assert all(line.endswith("builds.torch.toml") for line in lines if "2.9.1+cu126" in line)
     assert "builds.torch.toml" not in text(show(matrix(), "torch==2.9.1")[:1])
+
+
+def test_the_address_of_a_file_is_text_and_no_format(tmp_path):
+    page, file = "https://h/{variant}", "https://h/{version.__class__}/{nosuch}/a-{version}-{python}.whl"
+    row = f'name = "flash-attn", url = "{page}", links = true, file = "{file}"'
+    both = load([overlay(tmp_path, "indexes", row)], {})
+    build = next(one for one in both.builds("flash-attn") if one.index)
+    address = f"https://h/{{version.__class__}}/{{nosuch}}/a-{build.full_version}-cp313-cp313t.whl"
+    assert both.address(build, "3.13t") == address
