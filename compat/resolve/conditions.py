@@ -175,7 +175,8 @@ def _repositories(search: Search) -> Iterator[str]:
     """Packages that only their repository has, of those without rows."""
     for wish, _ in search.target.wishes:
         if wish.unjudged and search.known.matrix.repository(wish.package):
-            yield f"{wish.package} is in its repository alone: it is compiled at installation, with a toolkit"
+            newest = f"; its newest state is taken, whether or not that is {wish.spec}" if wish.spec else ""
+            yield f"{wish.package} is in its repository alone: it is compiled at installation, with a toolkit{newest}"
 
 
 def _sources(chosen: Sequence[Weighed]) -> Iterator[str]:

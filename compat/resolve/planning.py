@@ -217,7 +217,7 @@ def _unjudged(search: Search) -> Iterator[str]:
     """Requirements of packages without rows; of one that its repository alone has, the newest state of that."""
     for wish in (wish for wish, _ in search.target.wishes if wish.unjudged):
         address = search.known.matrix.repository(wish.package)
-        yield f"{wish.package} @ {address}" if address and not wish.spec else wish.requirement
+        yield f"{wish.package} @ {address}" if address else wish.requirement
 
 
 def _serves(chosen: Sequence[Weighed]) -> tuple[str, ...]:

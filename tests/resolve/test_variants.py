@@ -99,8 +99,10 @@ def test_pip_discards_such_a_wheel_by_name_and_takes_it_by_address(asked: str, t
     assert ("inconsistent version" in done.stdout + done.stderr) is (asked == "name")
 
 
-def test_what_its_repository_alone_has_is_compiled_from_there_after_its_framework() -> None:
-    answer = resolve(["detectron2", "torch==2.1.0", "numpy<2"], CARD, MATRIX)
+@pytest.mark.parametrize("asked", ["detectron2", "detectron2==0.6"])
+def test_what_its_repository_alone_has_is_compiled_from_there_after_its_framework(asked: str) -> None:
+    answer = resolve([asked, "torch==2.1.0", "numpy<2"], CARD, MATRIX)
+    assert any("whether or not that is ==0.6" in text for text in answer.conditions) is ("==" in asked)
     assert answer.plan is not None
     first, _, last = typed(installs(answer.plan.builds, (*answer.plan.constraints, *answer.plan.unjudged)), Place())
     assert first.startswith("pip install torch==2.1.0")
