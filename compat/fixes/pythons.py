@@ -1,4 +1,9 @@
-"""Fixes where no build is published for this Python, platform or index: what is, and how to take it."""
+"""Fixes where pip finds no build for this Python, platform or index: what is published there, and how to take it.
+
+pip lists the releases that have a file for its own world: a Python, a system with its processor, and the indexes that
+it was told of. What facts and list leave open of the worlds that a package is published for is read in one order, the
+surest first.
+"""
 
 from __future__ import annotations
 
@@ -11,265 +16,271 @@ from compat import versions
 from compat.changes import Command, Install, Package, Python
 from compat.facts import Host
 from compat.findings import Fix
-from compat.reading.commands import index_variant, requirements
+from compat.joints.python import in_order
+from compat.reading.commands import requirements
 from compat.reading.message_facts import runtime_of
 from compat.rules.lookups import is_version
 from compat.rules.stack import plain, platform_tag
 from compat.rules.wanted import standing
-from compat.versions import requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
 
 _PLACES: Final = ("linux_x86_64", "win_amd64")
+_MACS: Final = ("macosx_x86_64", "macosx_arm64")
 _BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 32 bits.")
 
 
 def python(subject: Subject) -> Fix | None:
-    """A Python that has a build of the release, beside the present one."""
-    name = subject.framework_name() or _wished_name(subject) or next(iter(subject.cited()), "")
-    have = subject.release(name) or _wished(name, subject)
+    """A Python that has a build of the release, beside the present one; or what else the worlds of pip's list tell."""
+    name = subject.framework_name() or subject.wished or next(iter(subject.cited()), "")
+    have = subject.release(name) or _pinned(name, subject)
     rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
-    here = _pythons(rows, "") or _pythons(rows, "linux")
-    served = is_version(subject.host.python) and versions.minor(subject.host.python or "") in here
+    served = _minor(subject) in (_usual_pythons(rows) or _pythons(rows))
     if subject.host.platform == "darwin" and rows:
-        return _last_listed(subject) or (_apple(name, have, subject) if served else None)
+        return _last(subject) or (_apple(name, have, subject) if served else None)
     if subject.host.arch == "i686":
         return _BITS
-    board = boards.framework(name, subject) if name and boards.is_one(subject) else None
-    board = board or _untagged(name, subject) or _by_processor(name, subject)
-    indexed = _other_index(name, have, rows, subject) or _default_index(subject)
-    minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
-    there = board or indexed or _another_system(name, subject) or _on_linux(name, have, subject)
-    if fix := there or _unsaid(name, have, minors, subject):
-        return fix
-    if served:
-        return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
-    free = Host({key: one for key, one in plans.target(subject).readings.items() if key != "python"})
-    usual = plans.planned([f"{name}=={have}"], free, subject.matrix) if minors else None
-    for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):
-        if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
-            text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
-            return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
-    return _by_message(subject)
-
-
-def _unsaid(name: str, have: str, minors: Sequence[str], subject: Subject) -> Fix | None:
-    """What pip's list leaves open where nobody states Python or system: it has the release without its tag, or none."""
-    listed = _listed(subject)
-    if have and have in listed:
-        return Fix(
-            f"pip lists {name} {have} for this Python: ask for it without the tag, or by the index that has the tag."
-        )
-    if listed or not minors or subject.host.python or subject.host.platform or not subject.case.signals.heard:
-        return None
-    return Fix(
-        f"Take Python {minors[0]} to {minors[-1]} of 64 bits: {name} {have} has files for these on some systems."
+    at_hand = Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
+    return (
+        (boards.framework(name, subject) if name and boards.is_one(subject) else None)
+        or _untagged(name, subject)
+        or _by_processor(name, subject)
+        or _other_index(name, have, rows, subject)
+        or _default_index(subject)
+        or _another_system(name, subject)
+        or _on_linux(name, have, rows, subject)
+        or _unsaid(name, have, rows, subject)
+        or (at_hand if served else _beside(name, have, rows, subject))
+        or _of_wheel(subject)
+        or _by_message(subject)
     )
+
+
+def metal(subject: Subject) -> Fix | None:
+    """A system without builds: what others publish for it, or the last release that had it; no Linux for a Mac."""
+    if subject.host.arch == "i686":
+        return _BITS
+    if subject.host.platform != "darwin":
+        later = standing(subject.case.signals) == "newer"
+        return _of_channel(subject) or _of_others(subject) or (_last(subject) if later else None)
+    if fix := _last(subject) or _by_processor(subject.wished, subject):
+        return fix
+    own = ", or on Apple's own processor the arm64 Python" if subject.host.arch == "x86_64" else ""
+    return Fix(f"Take the last release that was published for this macOS and processor{own}.")
+
+
+# --- the worlds of a package ---
+
+
+def _releases(rows: Iterable[Build], place: str = "", python: str = "") -> list[str]:
+    """The releases with a file for a place, for a Python, or for both, oldest first."""
+    there = (row for row in rows if is_version(row.version) and (not place or place in row.platforms))
+    found = dict.fromkeys(row.version for row in there if not python or python in row.python)
+    return sorted(found, key=versions.release)
+
+
+def _pythons(rows: Iterable[Build]) -> list[str]:
+    """The Pythons that builds are for, oldest first; none without a lock."""
+    return in_order(one for row in rows for one in row.python if not one.endswith("t"))
+
+
+def _usual_pythons(rows: Iterable[Build]) -> list[str]:
+    """Those for which the default index has files on Linux and on Windows."""
+    here, there = ([row for row in rows if not row.index and place in row.platforms] for place in _PLACES)
+    return [one for one in _pythons(here) if one in _pythons(there)]
+
+
+def _minor(subject: Subject) -> str:
+    """The Python that is stated; empty if none is."""
+    return versions.minor(subject.host.python or "") if is_version(subject.host.python) else ""
+
+
+def _pinned(name: str, subject: Subject) -> str:
+    """The release of a package that the message, the wishes or the commands pin."""
+    said = [*subject.case.wishes, subject.case.signals.value("requirement")]
+    pinned = {one.partition("==")[0].partition("[")[0]: one.partition("==")[2] for one in said if "==" in one}
+    return plain(pinned.get(name, "") or requirements(subject.case.commands).get(name, ""))
+
+
+def _exactly(text: str, name: str, version: str) -> Fix:
+    """A release from the default index."""
+    return Fix(text, changes=(Install(packages=(Package(name=name, version=version),)),))
+
+
+# --- what is told of them, the surest first ---
 
 
 def _untagged(name: str, subject: Subject) -> Fix | None:
     """A build of CUDA that pip lists beside the plain one on Linux and Windows of x86_64, and not here."""
-    wish = requirement(subject.case.signals.value("requirement"))
+    wish, listed, matrix = subject.wish, subject.listed, subject.matrix
     tag = wish.spec.rpartition("+")[2] if wish and "+" in wish.spec else ""
-    listed = _listed(subject)
     if not wish or not tag or not listed or any("+" in one for one in listed) or subject.host.platform:
         return None
-    until = (
-        subject.matrix.turn("torch-page").version
-        if any("torch_stable.html" in one for one in subject.said("links"))
-        else ""
-    )
+    paged = any("torch_stable.html" in one for one in subject.said("links"))
+    until = matrix.turn("torch-page").version if paged else ""
     for version in (plain(wish.spec.removeprefix("==")), listed[-1]):
-        rows = subject.matrix.builds_of(name, version) if version in listed else ()
-        pythons = {one for row in rows if not row.index for one in row.python}
-        paged = _asked_index(subject) == tag or (until and not versions.at_least(version, until))
-        if paged and pythons and pythons <= {one for row in rows if row.local == tag for one in row.python}:
+        rows = matrix.builds_of(name, version) if version in listed else ()
+        tagged = {one for row in rows if row.local == tag for one in row.python}
+        bare = {one for row in rows if not row.index for one in row.python}
+        asked = subject.index == tag or (until and not versions.at_least(version, until))
+        if asked and bare and bare <= tagged:
             text = f"pip lists {name} {version} without {tag}: this is no Linux or Windows of x86_64. Take it so."
-            return Fix(text, changes=(Install(packages=(Package(name=name, version=version),)),))
+            return _exactly(text, name, version)
     return None
 
 
-def _on_linux(name: str, have: str, subject: Subject) -> Fix | None:
+def _by_processor(name: str, subject: Subject) -> Fix | None:
+    """What a Mac can have of a package whose newest releases are for Apple's own processors alone."""
+    if not name or subject.host.platform != "darwin" or subject.host.arch:
+        return None
+    intel, arm = (_releases(subject.matrix.builds(name), place)[-1:] for place in _MACS)
+    if not intel or not arm or intel == arm:
+        return None
+    return Fix(f"{name} {intel[0]} is the last for Intel's Macs; on Apple's own processor take an arm64 Python.")
+
+
+def _other_index(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
+    """A release that the index that was asked does not have: the nearest one of that vendor that does."""
+    asked, place = runtime_of(subject.index), platform_tag(subject.host)
+    kind = asked.rstrip("0123456789.")
+    near = [row for row in rows if kind and row.index and row.runtime.startswith(kind)]
+    near = [row for row in near if not place or place in row.platforms]
+    if not near or any(row.runtime == asked for row in near):
+        return None
+    numbers = {one: versions.release(one[len(kind) :]) for one in (asked, *(row.runtime for row in near))}
+    below = [row for row in near if numbers[row.runtime] <= numbers[asked]]
+    best = max(below or near, key=lambda row: numbers[row.runtime])
+    beside = [wish for wish in requirements(subject.case.commands) if wish != name and subject.matrix.package(wish)]
+    items = (Package(name=name, version=have), *(Package(name=wish) for wish in beside))
+    change = Install(packages=items, index=subject.matrix.index_url(best), links=subject.matrix.is_page(best))
+    return Fix(f"Take {name} {have} from {best.variant}: {subject.index} does not have it.", changes=(change,))
+
+
+def _default_index(subject: Subject) -> Fix | None:
+    """A package that the index that was asked, and no other, does not have in any release."""
+    wish, alone = subject.wish, not any(", " in line for line in subject.said("index"))
+    rows = subject.matrix.builds(wish.name) if wish and subject.index and alone else ()
+    if not wish or not rows or any(row.variant == subject.index for row in rows):
+        return None
+    version = wish.spec.removeprefix("==")
+    text = f"The index {subject.index} has no {wish.name}: install it from the default one."
+    return _exactly(text, wish.name, version if is_version(version) else "")
+
+
+def _another_system(name: str, subject: Subject) -> Fix | None:
+    """The last release that pip lists, where no Python of the usual systems ends there: the system has no later one."""
+    stated = subject.host.python or subject.host.platform
+    if not subject.listed or stated or standing(subject.case.signals) != "newer":
+        return None
+    rows = [row for row in subject.matrix.builds(name) if not row.index]
+    ends = [_releases(rows, python=minor)[-1:] for minor in {one for row in rows for one in row.python}]
+    return _last(subject) if ends and subject.listed[-1:] not in ends else None
+
+
+def _on_linux(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
     """A package that is published for Linux alone, where nobody says what system it is."""
-    minors = sorted(_pythons(subject.matrix.builds_of(name, have), "linux") if name else (), key=versions.release)
-    if not minors or subject.host.platform or any(_PLACES[1] in row.platforms for row in subject.matrix.builds(name)):
+    minors = _pythons(rows)
+    if not minors or subject.host.platform or _releases(subject.matrix.builds(name), _PLACES[1]):
         return None
     windows = getattr(subject.matrix.package(name), "on_windows", "")
     other = "; on Windows take " * bool(windows) + windows
     return Fix(f"{name} {have} is published for Linux alone, for Python {minors[0]} to {minors[-1]}{other}.")
 
 
-def _another_system(name: str, subject: Subject) -> Fix | None:
-    """The last release that pip lists, where no Python of the usual systems ends there: the system has no later one."""
-    listed = _listed(subject)
-    if not listed or subject.host.python or subject.host.platform or standing(subject.case.signals) != "newer":
+def _unsaid(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
+    """What pip's list leaves open where nobody states Python or system: it has the release without its tag, or none."""
+    if have and have in subject.listed:
+        text = f"pip lists {name} {have} for this Python: ask for it without the tag, or by the index that has the tag."
+        return Fix(text)
+    minors, stated = _usual_pythons(rows), subject.host.python or subject.host.platform
+    if subject.listed or not minors or stated or not subject.case.signals.heard:
         return None
-    last = listed[-1]
-    rows = [row for row in subject.matrix.builds(name) if not row.index and is_version(row.version)]
-    newest: dict[str, str] = {}
-    for row in rows:
-        newest.update({minor: max(newest.get(minor, "0"), row.version, key=versions.release) for minor in row.python})
-    return None if not newest or last in newest.values() else _last_listed(subject)
+    text = f"Take Python {minors[0]} to {minors[-1]} of 64 bits: {name} {have} has files for these on some systems."
+    return Fix(text)
+
+
+def _beside(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
+    """The release in an environment with a Python that has it: the one that a plan for any takes, else the newest."""
+    wish, minors = f"{name}=={have}", _pythons(rows) if subject.host.platform else _usual_pythons(rows)
+    free = Host({key: one for key, one in plans.target(subject).readings.items() if key != "python"})
+    usual = plans.planned([wish], free, subject.matrix) if minors else None
+    for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):
+        if plan := plans.with_ties(wish, name, subject, plans.target(subject, python=minor)):
+            text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
+            return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
+    return None
+
+
+def _of_wheel(subject: Subject) -> Fix | None:
+    """The Python that a refused wheel's own name tells."""
+    named = re.search(r"-cp(\d)(\d{1,2})-", subject.case.signals.value("wheel"))
+    if not named or subject.host.python:
+        return None
+    text = f"The wheel is for Python {named[1]}.{named[2]} and the system in its name: install it by the pip of that."
+    return Fix(text)
 
 
 def _by_message(subject: Subject) -> Fix | None:
-    """What pip's own words leave: the first release that it lists, or the default index where it asked another."""
-    named = re.search(r"-cp(\d)(\d{1,2})-", subject.case.signals.value("wheel"))
-    if named and not subject.host.python:
-        minor = f"{named[1]}.{named[2]}"
-        return Fix(f"The wheel is for Python {minor} and the system in its name: install it by the pip of that.")
-    wish = requirement(subject.case.signals.value("requirement"))
-    if wish is None or subject.finding.confidence != "possible":
+    """What pip's own words leave: the first later release that it lists, or where the package has files."""
+    if (wish := subject.wish) is None or subject.finding.confidence != "possible":
         return None
-    version, offered = plain(wish.spec.removeprefix("==")), [one for one in _listed(subject) if is_version(one)]
-    newer = [one for one in offered if is_version(version) and versions.release(one) > versions.release(version)]
+    version, every, python = plain(wish.spec.removeprefix("==")), subject.matrix.builds(wish.name), _minor(subject)
+    of_release = subject.matrix.builds_of(wish.name, version)
+    newer = [one for one in subject.listed if is_version(one) and is_version(version)]
+    newer = [one for one in newer if versions.release(one) > versions.release(version)]
     if newer:
-        first = min(newer, key=versions.release)
-        minors = {one for row in subject.matrix.builds_of(wish.name, version) for one in row.python if is_version(one)}
-        older = f"Python {max(minors, key=versions.release)}" if minors else "an older Python"
+        first, minors = min(newer, key=versions.release), _pythons(of_release)
+        older = f"Python {minors[-1]}" if minors else "an older Python"
         text = f"pip has {wish.name} from {first} on for this Python: take that, or {older} for {version}."
-        return Fix(text, changes=(Install(packages=(Package(name=wish.name, version=first),)),))
-    python = versions.minor(subject.host.python or "") if is_version(subject.host.python) else ""
-    here = platform_tag(subject.host) or _PLACES[0]
-    served = [row.version for row in subject.matrix.builds(wish.name) if python in row.python and here in row.platforms]
-    if python and served and not version:
+        return _exactly(text, wish.name, first)
+    served = _releases(every, platform_tag(subject.host) or _PLACES[0], python) if python else []
+    if served and not version:
         return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
-    asked = f"{wish.name} {version}".strip()
-    rows = [row for row in subject.matrix.builds(wish.name) if is_version(row.version) and not row.yanked]
-    newest = max((row.version for row in rows), key=versions.release, default="")
-    for_it = sorted(_pythons(subject.matrix.builds_of(wish.name, newest), ""), key=versions.release) if newest else []
-    if version or not for_it or python in for_it:
+    newest = _releases(row for row in every if not row.yanked)[-1:]
+    minors = _usual_pythons(subject.matrix.builds_of(wish.name, newest[0])) if newest and not version else []
+    if not minors or python in minors:
+        asked = f"{wish.name} {version}".strip()
         return Fix(f"Take a Python that {asked} has files for, or a release with files for this one.")
-    return Fix(f"Take a Python of 64 bits from {for_it[0]} to {for_it[-1]}: {wish.name} {newest} has files for those.")
-
-
-def _asked_index(subject: Subject) -> str:
-    """The variant of the index that was asked, by the command or by pip's own line; empty if none is named."""
-    return index_variant((*subject.case.commands, *subject.said("index")))
-
-
-def _other_index(name: str, have: str, rows: Sequence[Build], subject: Subject) -> Fix | None:
-    """A release that the index that was asked does not have: the nearest one of that vendor that does."""
-    asked = runtime_of(_asked_index(subject))
-    kind = asked.rstrip("0123456789.")
-    place = platform_tag(subject.host)
-    near = [row for row in rows if kind and row.index and row.runtime.startswith(kind)]
-    near = [row for row in near if not place or place in row.platforms]
-    if not near or any(row.runtime == asked for row in near):
-        return None
-    below = [row for row in near if versions.release(row.runtime[len(kind) :]) <= versions.release(asked[len(kind) :])]
-    best = max(below or near, key=lambda row: versions.release(row.runtime[len(kind) :]))
-    beside = [wish for wish in requirements(subject.case.commands) if wish != name and subject.matrix.package(wish)]
-    items = (Package(name=name, version=have), *(Package(name=wish) for wish in beside))
-    text = f"Take {name} {have} from {best.variant}: {_asked_index(subject)} does not have it."
-    return Fix(
-        text,
-        changes=(Install(packages=items, index=subject.matrix.index_url(best), links=subject.matrix.is_page(best)),),
-    )
-
-
-def _default_index(subject: Subject) -> Fix | None:
-    """A package that the index that was asked does not have in any release."""
-    wish, asked = requirement(subject.case.signals.value("requirement")), _asked_index(subject)
-    if wish is None or not asked or any(row.variant == asked for row in subject.matrix.builds(wish.name)):
-        return None
-    if any(", " in line for line in subject.said("index")):
-        return None  # the default one was asked too
-    version = wish.spec.removeprefix("==")
-    item = Package(name=wish.name, version=version if is_version(version) else "")
-    text = f"The index {asked} has no {wish.name}: install it from the default one."
-    return Fix(text, changes=(Install(packages=(item,)),)) if subject.matrix.builds(wish.name) else None
+    text = f"Take a Python of 64 bits from {minors[0]} to {minors[-1]}: {wish.name} {newest[0]} has files for those."
+    return Fix(text)
 
 
 def _apple(name: str, have: str, subject: Subject) -> Fix | None:
     """The first release for Apple's own processors, of a package whose release is made for Intel's Macs alone."""
-    rows = [row for row in subject.matrix.builds(name) if is_version(row.version) and "macosx_arm64" in row.platforms]
-    minor = versions.minor(subject.host.python or "")
-    newer = [
-        row.version for row in rows if minor in row.python and versions.release(row.version) > versions.release(have)
-    ]
-    if not newer or subject.host.arch == "x86_64":
+    there = _releases(subject.matrix.builds(name), _MACS[1], _minor(subject))
+    first = next((one for one in there if versions.release(one) > versions.release(have)), "")
+    if not first or subject.host.arch == "x86_64":
         return None
-    first = min(newer, key=versions.release)
     text = f"{name} {have} is made for Intel's Macs alone; the first for Apple's own processors is {first}."
-    return Fix(text, changes=(Install(packages=(Package(name=name, version=first),)),))
+    return _exactly(text, name, first)
 
 
-def _by_processor(name: str, subject: Subject) -> Fix | None:
-    """What a Mac can have of a package whose newest releases are for Apple's own processors alone."""
-    rows = [row for row in subject.matrix.builds(name) if is_version(row.version)] if name else []
-    ends = {
-        place: max(
-            (row.version for row in rows if f"macosx_{place}" in row.platforms), key=versions.release, default=""
-        )
-        for place in ("x86_64", "arm64")
-    }
-    if (
-        subject.host.platform != "darwin"
-        or subject.host.arch
-        or not all(ends.values())
-        or ends["x86_64"] == ends["arm64"]
-    ):
+def _last(subject: Subject) -> Fix | None:
+    """The last release that pip lists; for an Intel's Mac, where it lists none, the last that is made for those."""
+    name = subject.wished
+    made = _releases(subject.matrix.builds(name), _MACS[0]) if name and subject.host.arch == "x86_64" else []
+    if not name or not (subject.listed or made):
         return None
-    return Fix(f"{name} {ends['x86_64']} is the last for Intel's Macs; on Apple's own processor take an arm64 Python.")
-
-
-def _last_listed(subject: Subject) -> Fix | None:
-    """The last release that pip lists for a Mac."""
-    name, listed = _wished_name(subject), _listed(subject)
-    rows = subject.matrix.builds(name) if name else ()
-    made = [row.version for row in rows if is_version(row.version) and "macosx_x86_64" in row.platforms]
-    if not name or not (listed or (made and subject.host.arch == "x86_64")):
-        return None
-    last = listed[-1] if listed else max(made, key=versions.release)
+    last = (subject.listed or made)[-1]
     here = "this Mac's processor or Python" if subject.host.platform == "darwin" else "this system or Python"
-    wish = requirement(subject.case.signals.value("requirement"))
-    asked = _wished(name, subject) or (wish.spec if wish else "")
+    asked = _pinned(name, subject) or (subject.wish.spec if subject.wish else "")
     text = f"{name} {asked} is not made for {here}: {last} is the last that is."
-    return Fix(text.replace("  ", " "), changes=(Install(packages=(Package(name=name, version=last),)),))
-
-
-def _listed(subject: Subject) -> list[str]:
-    """The releases that pip lists, in its order; none where it lists none."""
-    return [one.strip() for text in subject.said("listed")[:1] for one in text.split(",")]
-
-
-def _pythons(rows: Sequence[Build], platform: str) -> set[str]:
-    """Minor versions that a release has builds for; on an unknown platform those of the default index for both."""
-    known = [(row, {one for one in row.python if not one.endswith("t")}) for row in rows]
-    if platform:
-        return {one for _, pythons in known for one in pythons}
-    plain = [(row.platforms, pythons) for row, pythons in known if not row.index]
-    both = [{one for places, pythons in plain if place in places for one in pythons} for place in _PLACES]
-    return set.intersection(*both)
-
-
-def _wished(name: str, subject: Subject) -> str:
-    """The release of a framework that the message, the wishes or the commands pin."""
-    said = [*subject.case.wishes, subject.case.signals.value("requirement")]
-    pinned = {one.partition("==")[0].partition("[")[0]: one.partition("==")[2] for one in said if "==" in one}
-    return plain(pinned.get(name, "") or requirements(subject.case.commands).get(name, ""))
-
-
-def _wished_name(subject: Subject) -> str:
-    """The package that the message names."""
-    wish = requirement(subject.case.signals.value("requirement"))
-    return wish.name if wish and subject.matrix.package(wish.name) else ""
+    return _exactly(text.replace("  ", " "), name, last)
 
 
 def _of_others(subject: Subject) -> Fix | None:
     """What others publish for Windows of a package that has nothing there."""
-    package = subject.matrix.package(_wished_name(subject) or subject.program)
+    package = subject.matrix.package(subject.wished or subject.program)
     if package is None or not package.on_windows or subject.host.platform not in {None, "windows"}:
         return None
     if subject.host.platform is None:
         return Fix(f"On Windows, for which {package.name} has no wheels, take {package.on_windows}, or WSL2.")
     text = f"{package.name} has no wheels for Windows: take those of {package.on_windows}."
-    return Fix(text, changes=(Install(packages=(Package(name=package.on_windows),)),))
+    return _exactly(text, package.on_windows, "")
 
 
 def _of_channel(subject: Subject) -> Fix | None:
@@ -281,20 +292,5 @@ def _of_channel(subject: Subject) -> Fix | None:
     if release and versions.release(release) > versions.release(row.newest):
         return Fix(f"conda has {name} up to {row.newest}: install the later release by pip, which brings its CUDA.")
     channel, wish = next(iter(row.channels), "conda-forge"), f"{name}={release}" if release else name
-    return Fix(
-        f"Ask the channel {channel}, which has {name}.", changes=(Command(f"conda install {wish} -c {channel}"),)
-    )
-
-
-def metal(subject: Subject) -> Fix | None:
-    """A system without builds: what others publish for it, or the last release that had it; no Linux for a Mac."""
-    if subject.host.arch == "i686":
-        return _BITS
-    if subject.host.platform != "darwin" and (fix := _of_channel(subject)) is not None:
-        return fix
-    if subject.host.platform != "darwin":
-        return _of_others(subject) or (_last_listed(subject) if standing(subject.case.signals) == "newer" else None)
-    if fix := _last_listed(subject) or _by_processor(_wished_name(subject), subject):
-        return fix
-    own = ", or on Apple's own processor the arm64 Python" if subject.host.arch == "x86_64" else ""
-    return Fix(f"Take the last release that was published for this macOS and processor{own}.")
+    install = Command(f"conda install {wish} -c {channel}")
+    return Fix(f"Ask the channel {channel}, which has {name}.", changes=(install,))

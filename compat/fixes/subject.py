@@ -10,7 +10,9 @@ from compat.facts import Gpu
 from compat.lazy import dataclass
 from compat.matrix.products import find_gpu
 from compat.names import normalise
+from compat.reading.commands import index_variant, requirements
 from compat.rules.stack import FRAMEWORKS, Installed, canonical, installed, named, packages_of, plain
+from compat.versions import requirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.matrix import Matrix
     from compat.rules.case import Case
+    from compat.versions import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,26 @@ class Subject:
     def said(self, name: str) -> tuple[str, ...]:
         """What programs printed beside their messages; see :mod:`compat.reading.said`."""
         return self.case.signals.said.get(name, ())
+
+    @property
+    def wish(self) -> Line | None:
+        """The requirement that the message names."""
+        return requirement(self.case.signals.value("requirement"))
+
+    @property
+    def wished(self) -> str:
+        """The package of that requirement, if the matrix knows it; else empty."""
+        return self.wish.name if self.wish and self.matrix.package(self.wish.name) else ""
+
+    @property
+    def listed(self) -> list[str]:
+        """The releases that pip lists, in its order; none where it lists none."""
+        return [one.strip() for text in self.said("listed")[:1] for one in text.split(",")]
+
+    @property
+    def index(self) -> str:
+        """The variant of the index that was asked, by the command or by pip's own line; empty if none is named."""
+        return index_variant((*self.case.commands, *self.said("index")))
 
     @property
     def packages(self) -> dict[str, str]:
@@ -103,8 +126,6 @@ class Subject:
 
     def framework_name(self) -> str:
         """The framework in question by name, by what is installed, by its message or the commands; empty if unknown."""
-        from compat.reading.commands import requirements
-
         if (item := self.framework()) is not None:
             return item.name
         asked = [canonical(name) for name in requirements(self.case.commands)]
