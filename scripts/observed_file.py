@@ -29,7 +29,8 @@ def dump(body: dict[str, Any]) -> str:
         f"  {json.dumps(version)}: {json.dumps(release, sort_keys=True, separators=(',', ':'))}"
         for version, release in sorted(body["releases"].items(), key=lambda item: Version(item[0]))
     ]
-    head = f'{{"schema": "{body["schema"]}", "package": {json.dumps(body["package"])}, "releases": {{\n'
+    whole = f', "whole": "{body["whole"]}"' if body.get("whole") else ""
+    head = f'{{"schema": "{body["schema"]}", "package": {json.dumps(body["package"])}{whole}, "releases": {{\n'
     return head + ",\n".join(lines) + "\n}}\n"
 
 

@@ -16,6 +16,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -115,8 +116,10 @@ def observe(index: Index, package: str, title: str, options: argparse.Namespace)
 
     What was recorded before stays for releases below ``--since``, and for those of which some wheel cannot be read. Of
     releases that have as many files as the last time only the page is read anew: whether they are withdrawn, say.
+    Where each release of the page is recorded the document says so, with the day on which that list was first seen.
     """
-    before = read(options.output / f"{package}.json").get("releases", {})
+    known = read(options.output / f"{package}.json")
+    before = known.get("releases", {})
     by_version = by_release(index.files(package))
     if before and not by_version:
         raise UnreadableError(f"the page lists no release, though {len(before)} are recorded")
@@ -140,7 +143,14 @@ def observe(index: Index, package: str, title: str, options: argparse.Namespace)
             releases[str(version)] = _told(files, old) | read_before if version in wanted - fresh else old
     if options.kernels or options.deep:
         faults += _carry(index, {v: by_version[v] for v in wanted if str(v) in releases}, releases, title, options)
-    return {"package": package, "releases": releases, "schema": "envcheck.observed/1"}, faults
+    body = {"package": package, "releases": releases, "schema": "envcheck.observed/1"}
+    if all(str(version) in releases for version in by_version):
+        body["whole"] = known["whole"] if known.get("whole") and list(before) == list(releases) else _today()
+    return body, faults
+
+
+def _today() -> str:
+    return datetime.now(tz=timezone.utc).date().isoformat()
 
 
 def _carry(

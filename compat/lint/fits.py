@@ -11,6 +11,7 @@ import compat.joints.build as builds
 import compat.joints.libraries as libraries
 import compat.joints.packages as joint
 import compat.lint.nearest as nearest
+import compat.lint.origins as origins
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.disputes import NAMED, alternatives, between, cited, disputes, solved_together
@@ -26,8 +27,12 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
 
 _MOST: Final = 1000  # pairs of one environment that are weighed; a file of people has some tens
-# The torch that a wheel's local version names: ``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``.
-_OF_TORCH: Final = re.compile(r"\+(?:cu\d+torch(\d+\.\d+)|pt(\d)(\d{1,2})(?:cu|cpu))")
+# The torch that a wheel's local version names (``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``, ``+torch211cu121``), or
+# the page that it is on (``cu113/torch1.12.0/index.html``, ``torch-2.1.0+cu121``).
+_OF_TORCH: Final = re.compile(
+    r"\+(?:cu\d+)?(?:torch|pt)(?:(\d+\.\d+)|(?<=pt)(\d)(\d{1,2})|(\d)(\d{1,2})\d)(?=[.\d]*(?:cu|cpu|cxx))"
+)
+_PAGE_OF_TORCH: Final = re.compile(r"(?:^|/)torch-?(\d+\.\d+)")
 
 
 def tied(scene: Scene) -> Iterator[Finding]:
@@ -204,25 +209,34 @@ def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:
 def told_by_name(scene: Scene) -> Iterator[Finding]:
     """framework-build-tag-mismatch: an extension whose local version names another torch than the one that is there.
 
-    Source: the names of the wheels of flash-attn, causal-conv1d and mamba-ssm (``+cu12torch2.4cxx11abiFALSE``) and of
-    PyTorch Geometric (``+pt24cu124``).
+    Source: the names of the wheels of flash-attn, causal-conv1d and mamba-ssm (``+cu12torch2.4cxx11abiFALSE``), of
+    PyTorch Geometric (``+pt24cu124``) and stable-fast (``+torch211cu121``); the pages of OpenMMLab, DGL and Detectron2.
     """
     torches = [item for item in scene.env if item.request.name == "torch" and item.version]
     for item in scene.env:
-        found = _OF_TORCH.search(item.version)
-        if not found:
+        wanted = _torch_of(item, scene)
+        if not wanted:
             continue
         listed = any(one.full == item.version for one in parts_of(item.request, item.build, scene.matrix))
-        wanted = found[1] or f"{found[2]}.{found[3]}"
         for torch in torches:
             told = listed and not torch.base  # its rows say it: see tied
             apart = told or alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
             if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
                 continue
             if isinstance(joint.loads(wanted, torch.version), Clash):
-                detail = f"{nearest.pin(item)} is compiled for torch {wanted}, and {torch.text} is there."
-                fix = f"Take the wheel whose name says torch {versions.minor(torch.version.partition('+')[0])}."
+                detail = f"{nearest.pin(item)} is compiled for torch {wanted}, and {_named(torch)} is there."
+                fix = f"Take the wheel for torch {versions.minor(torch.version.partition('+')[0])}, or torch=={wanted}.*."
                 yield of_request("framework-build-tag-mismatch", item, scene, detail, fix=fix)
+
+
+def _torch_of(item: Taken, scene: Scene) -> str:
+    """The torch that the name of a wheel says, or the page of a pinned extension; empty if neither does."""
+    if found := _OF_TORCH.search(item.version):
+        return ".".join(filter(None, found.groups()))
+    asked = (origins.origin(item.request.url, scene.matrix),) if item.request.url else item.origins if item.request.exact else ()
+    pages = [place for place in asked if place.apart and item.request.name in place.beside]
+    named = [found[1] for place in pages if (found := _PAGE_OF_TORCH.search(place.variant))]
+    return named[0] if named else ""
 
 
 def beside(scene: Scene) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
-from compat.joints import libc
+from compat.joints import libc, packages
 from compat.joints.python import packaged
 from compat.joints.verdict import Clash, any_of, clash_of
 from compat.lint.finding import finding, of_base, of_request
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from compat.findings import Confidence, Finding, Severity
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
     from compat.matrix import Matrix
     from compat.sources.values import Command, Request
 
@@ -285,9 +286,26 @@ def replaced(scene: Scene) -> Iterator[Finding]:
             continue
         what = new.text if new.by else f"{new.request.name} {new.version}".rstrip()
         brought = f"{old.request.name} {old.version}".rstrip()
+        left = _left_behind(old, new, scene)
+        steps = (step for part in scene.chain for step in part.installs if step.action == "uninstall")
+        if not left and any(old.request.name == one.name for step in steps for one in step.requests):
+            continue  # its place was cleared
         detail = f"{base.reference} brings {brought}; this step puts {what} over it."
+        detail += f" What it brings of {' and '.join(left)} stays, and does not load with another torch." if left else ""
         yield finding("framework-duplicate-install", scene, new.request.line, detail, severity="warning")
         return
+
+
+def _left_behind(old: Taken, new: Taken, scene: Scene) -> list[str]:
+    """What follows a base's framework release by release and stays where another takes its place.
+
+    Of NVIDIA's images it is not known which of PyTorch's companions they bring.
+    """
+    if old.outcome.why == "vendor" or (new.version and not isinstance(packages.loads(old.version, new.version), Clash)):
+        return []
+    brought = {one.request.name for one in scene.env if one.base}
+    known = (scene.matrix.package(name) for name in brought)
+    return sorted(one.name for one in known if one and one.follows == old.request.name)
 
 
 RULES: Final = (replaced, tags, python_missing, python_not_packaged, musl, compiler_shipped, double_cuda)

@@ -263,7 +263,8 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
     assert base is not None
     assert build is not None
     cudnn = _cudnn(base)
-    if isinstance(joint.cudnn(build, cudnn), Clash):
+    older = cudnn and build.cudnn and isinstance(joint.stands_in(cudnn, build.cudnn), Clash)
+    if older or isinstance(joint.cudnn(build, cudnn), Clash):
         named = build.cudnn or joint.cudnn_of(build.system)
         detail = f"{item.request.text} is built for cuDNN {named}, from the system; {base.reference} has {cudnn}."
         yield _mismatch(item, detail, scene, certain=True)

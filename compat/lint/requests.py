@@ -17,6 +17,7 @@ from compat.joints.python import in_order, is_for
 from compat.joints.verdict import is_inferred
 from compat.lint.finding import finding, of_request, seen
 from compat.lint.walk import together
+from compat.matrix import measured
 from compat.sources.requirements import HASHED
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def unmet(scene: Scene) -> Iterator[Finding]:
             yield from _none(item, scene)
         elif _only_default(item, scene):
             yield _index_missing(item, scene)
+        elif item.outcome.status == "unknown":
+            yield from _removed(item, scene)
 
 
 def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
@@ -76,6 +79,19 @@ def _may_be_there(item: Taken, scene: Scene) -> bool:
     brought = scene.base is not None and scene.base.kind not in {"python", "plain"}
     before = "--locked" in item.step.options or unread or brought or bool(scene.conda)
     return before and scene.matrix.package(item.request.name) is None
+
+
+def _removed(item: Taken, scene: Scene) -> Iterator[Finding]:
+    """A pinned release that a whole list of the default index lacks, and that nothing else can have brought."""
+    base, request = scene.base, item.request
+    there = item.outcome.why == "kept" or (base and request.name in base.installed) or _may_be_there(item, scene)
+    if there or not request.exact or request.url or item.by or any(place.url or place.index for place in item.origins):
+        return
+    day, later = measured.gone(request.name, request.exact)
+    if day:
+        detail = f"{request.text} is not on the default index: of {day} its list goes on with {later}."
+        fix = f"Ask for {request.name}=={later}, or name the index that still has it."
+        yield of_request("version-does-not-exist", item, scene, detail, fix=fix, confidence="likely")
 
 
 def _only_default(item: Taken, scene: Scene) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT: Final = re.compile(
     r"venv|site-packages|dist-packages|conda|\.local\b|/envs/|python3\.\d+/?$|^/usr/local(?:/lib)?/?$"
 )
+_WHEELS: Final = re.compile(r"\s\S*/\*(?:\.whl)?(?:\s|$)|\*\.whl")
 # What brings another pip than the system's.
 _PIP: Final = re.compile(r"get-pip|easy_install|ensurepip|virtualenv|\.whl")
 # Programs that need a Python, and those that only move files about, whatever these are called.
@@ -100,7 +101,7 @@ def _scene(
                 if requests is conda and step.action == "install":
                     steps.begin(condas.of_conda(step, matrix, python, mine=part is stage))
             else:
-                steps.step(step, python, mine=part is stage)
+                steps.step(_of_wheels(step, part, ask), python, mine=part is stage)
     return replace(
         known, python=python, taken=tuple(steps.taken), own=tuple(steps.own), env=tuple(steps.env), worlds=worlds,
         replaced=tuple(steps.replaced), built=tuple(steps.built), conda=tuple(conda), apt=tuple(apt),
@@ -113,6 +114,21 @@ def _carried(stage: Stage, made: dict[str, Scene]) -> Iterator[walk.Taken]:
         source = made.get(name.lower())
         if source and _ENVIRONMENT.search(path):
             yield from (replace(item, mine=False) for item in source.env if not item.base)
+
+
+def _of_wheels(step: Install, part: Stage, ask: Ask) -> Install:
+    """The step with what a stage that files are copied from has made wheels of, where it installs a folder of wheels."""
+    texts = [command.text for command in part.commands if command.line == step.line]
+    local = "--no-index" in step.options
+    if step.action != "install" or not (local or any(_WHEELS.search(text) for text in texts)):
+        return step
+    stages = [each for number, each in enumerate(ask.stages) if {each.name, str(number)} & {*part.copies}]
+    made = [one for each in stages for one in each.installs if one.action == "wheel"]
+    if not made:
+        return step
+    requests = step.requests or tuple(request for one in made for request in one.requests)
+    options = tuple(option for option in step.options if option != "--no-index")
+    return replace(made[0], requests=requests, options=options, action="install", line=step.line, branch=step.branch)
 
 
 def _arch(ask: Ask, stage: Stage, base: Base | None) -> str:

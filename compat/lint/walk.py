@@ -118,6 +118,7 @@ class Walk:
     # A file may have thousands of lines: ``env`` by name, and what was found for requests that are alike.
     _named: dict[str, list[Taken]] = field(default_factory=dict)
     _outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+    _gone: dict[str, Taken] = field(default_factory=dict)  # of the base, what a step has uninstalled
 
     def begin(self, items: Iterable[Taken]) -> None:
         """Put in what is there before any step: of the base, of another stage."""
@@ -129,6 +130,7 @@ class Walk:
         """Walk one step of pip's or uv's."""
         if step.action == "uninstall":
             gone = {request.name for request in step.requests}
+            self._gone |= {item.request.name: item for item in self.env if item.base and item.request.name in gone}
             self.env = [item for item in self.env if item.request.name not in gone or step.branch]
             self._named = {name: there for name, there in self._named.items() if name not in gone or step.branch}
             return
@@ -242,6 +244,8 @@ class Walk:
                 self.env.remove(there)
                 named.remove(there)
                 self.replaced.append((there, item))
+        if item.request.name in self._gone:
+            self.replaced.append((self._gone.pop(item.request.name), item))
         self.env.append(item)
         named.append(item)
 

@@ -107,8 +107,28 @@ def release(name: str, version: str) -> Measured | None:
 
 def releases(name: str) -> dict[str, Any]:
     """All releases of a distribution that were measured, in the order of their numbers; none if nobody looked."""
+    found: dict[str, Any] = _document(name)["releases"]
+    return found
+
+
+def gone(name: str, version: str) -> tuple[str, str]:
+    """The day of a whole list of the index without a release, and the next one there; empty where that is no proof.
+
+    A later day may add a patch to a series that has not ended: one behind all of its series counts only where what
+    follows is two years old.
+    """
+    day, known = _document(name).get("whole", ""), releases(name)
+    wanted = versions.public(version)
+    if not day or wanted is None or "+" in version or release(name, version):
+        return "", ""
+    later = next((one for one in known if versions.parsed(one) > wanted), "")
+    ended = later and f"{int(known[later]['date'][:4] or day[:4]) + 2}{known[later]['date'][4:]}" < day
+    return (day, later) if later and (ended or versions.same_series(later, versions.minor(version))) else ("", "")
+
+
+def _document(name: str) -> dict[str, Any]:
     path = resources.matrix_dir() / "observed" / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_bytes())["releases"] if path.is_file() else {}
+    found: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {"releases": {}}
     return found
 
 

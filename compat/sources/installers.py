@@ -12,7 +12,8 @@ from compat.sources import requirements, settings
 from compat.sources.values import ENTRYPOINT, PIPFILE, PROJECT, PROJECT_FILE, Action, Command, Install, Request
 
 _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
-_PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
+# MMDetection's ``mim`` hands what it is given to pip (OpenMIM, mim/commands/install.py).
+_PIP: Final = re.compile(r"(?:.*/)?(?:pip(?:[23](?:\.\d+)?)?|mim)")
 _PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
 _CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
 UV: Final = re.compile(r"(?:.*/)?uv")
