@@ -30,7 +30,7 @@ _MOST: Final = 1000  # pairs of one environment that are weighed; a file of peop
 # The torch that a wheel's local version names (``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``, ``+torch211cu121``), or
 # the page that it is on (``cu113/torch1.12.0/index.html``, ``torch-2.1.0+cu121``).
 _OF_TORCH: Final = re.compile(
-    r"\+(?:cu\d+)?(?:torch|pt)(?:(\d+\.\d+)|(?<=pt)(\d)(\d{1,2})|(\d)(\d{1,2})\d)(?=[.\d]*(?:cu|cpu|cxx))"
+    r"\+(?:cu\d+)?(?:torch|pt)(?:(\d+\.\d+)|(?<=pt)(\d)(\d{1,2})|(\d)(\d{1,2})\d)(?=[.\d]*(?:cu|cpu|cxx|$))"
 )
 _PAGE_OF_TORCH: Final = re.compile(r"(?:^|/)torch-?(\d+\.\d+)")
 
@@ -225,7 +225,8 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
                 continue
             if isinstance(joint.loads(wanted, torch.version), Clash):
                 detail = f"{nearest.pin(item)} is compiled for torch {wanted}, and {_named(torch)} is there."
-                fix = f"Take the wheel for torch {versions.minor(torch.version.partition('+')[0])}, or torch=={wanted}.*."
+                there = versions.minor(torch.version.partition("+")[0])
+                fix = f"Take the wheel for torch {there}, or torch=={wanted}.*."
                 yield of_request("framework-build-tag-mismatch", item, scene, detail, fix=fix)
 
 
@@ -233,8 +234,8 @@ def _torch_of(item: Taken, scene: Scene) -> str:
     """The torch that the name of a wheel says, or the page of a pinned extension; empty if neither does."""
     if found := _OF_TORCH.search(item.version):
         return ".".join(filter(None, found.groups()))
-    asked = (origins.origin(item.request.url, scene.matrix),) if item.request.url else item.origins if item.request.exact else ()
-    pages = [place for place in asked if place.apart and item.request.name in place.beside]
+    own = (origins.origin(item.request.url, scene.matrix),) if item.request.url else item.origins
+    pages = [place for place in own if item.request.exact and place.apart and item.request.name in place.beside]
     named = [found[1] for place in pages if (found := _PAGE_OF_TORCH.search(place.variant))]
     return named[0] if named else ""
 

@@ -291,7 +291,7 @@ def replaced(scene: Scene) -> Iterator[Finding]:
         if not left and any(old.request.name == one.name for step in steps for one in step.requests):
             continue  # its place was cleared
         detail = f"{base.reference} brings {brought}; this step puts {what} over it."
-        detail += f" What it brings of {' and '.join(left)} stays, and does not load with another torch." if left else ""
+        detail += f" Its own {' and '.join(left)} cannot load with that." if left else ""
         yield finding("framework-duplicate-install", scene, new.request.line, detail, severity="warning")
         return
 
@@ -301,7 +301,8 @@ def _left_behind(old: Taken, new: Taken, scene: Scene) -> list[str]:
 
     Of NVIDIA's images it is not known which of PyTorch's companions they bring.
     """
-    if old.outcome.why == "vendor" or (new.version and not isinstance(packages.loads(old.version, new.version), Clash)):
+    apart = not new.version or isinstance(packages.loads(old.version, new.version), Clash) if old.version else False
+    if old.outcome.why == "vendor" or not apart:
         return []
     brought = {one.request.name for one in scene.env if one.base}
     known = (scene.matrix.package(name) for name in brought)

@@ -263,7 +263,9 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
     assert base is not None
     assert build is not None
     cudnn = _cudnn(base)
-    older = cudnn and build.cudnn and isinstance(joint.stands_in(cudnn, build.cudnn), Clash)
+    package = scene.matrix.package(build.package)
+    strict = package is not None and package.strict_cudnn and bool(cudnn and build.cudnn)
+    older = strict and isinstance(joint.stands_in(cudnn, build.cudnn), Clash)
     if older or isinstance(joint.cudnn(build, cudnn), Clash):
         named = build.cudnn or joint.cudnn_of(build.system)
         detail = f"{item.request.text} is built for cuDNN {named}, from the system; {base.reference} has {cudnn}."

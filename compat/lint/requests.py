@@ -89,7 +89,7 @@ def _removed(item: Taken, scene: Scene) -> Iterator[Finding]:
         return
     day, later = measured.gone(request.name, request.exact)
     if day:
-        detail = f"{request.text} is not on the default index: of {day} its list goes on with {later}."
+        detail = f"{request.text} is not on the default index: its list of {day} goes on with {later}."
         fix = f"Ask for {request.name}=={later}, or name the index that still has it."
         yield of_request("version-does-not-exist", item, scene, detail, fix=fix, confidence="likely")
 

@@ -117,7 +117,7 @@ def _carried(stage: Stage, made: dict[str, Scene]) -> Iterator[walk.Taken]:
 
 
 def _of_wheels(step: Install, part: Stage, ask: Ask) -> Install:
-    """The step with what a stage that files are copied from has made wheels of, where it installs a folder of wheels."""
+    """A step that installs a folder of wheels, with what they were made of in the stages that files are copied from."""
     texts = [command.text for command in part.commands if command.line == step.line]
     local = "--no-index" in step.options
     if step.action != "install" or not (local or any(_WHEELS.search(text) for text in texts)):

@@ -233,7 +233,7 @@ LEAN = [
     "FROM rocm/pytorch:rocm7.1_ubuntu22.04_py3.10_pytorch_release_2.8.0\nRUN pip install bitsandbytes==0.48.0\n",
     "FROM python:3.10\nARG V\nRUN pip install torch==${V}\n",
     "FROM python:3.10\nARG INDEX\nRUN pip install torch==2.0.1+cu118 --index-url ${INDEX}\n",
-    "FROM python:3.7\nRUN pip install torch==0.4.1 tensorflow==2.16.0rc0\n",
+    "FROM python:3.7\nRUN pip install tensorflow==2.16.0rc0\n",
     "FROM python:3.10\nCOPY pip.conf /etc/pip.conf\nRUN pip install torch==2.0.1+cu118\n",
     "FROM python:3.10\nRUN --mount=type=secret,id=p,target=/etc/pip.conf pip install torch==2.0.1+cu118\n",
     "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nRUN pip install torch==2.6.0\n",

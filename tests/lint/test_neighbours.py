@@ -13,6 +13,12 @@ ARMS = "ARG KIND={}\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS cuda\nFROM rocm
 ROCM = f"pip install torch==2.5.1+rocm6.2 --index-url {PYTORCH}/rocm6.2"
 BARE = "FROM nvidia/cuda:11.8.0-{}-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip3 install "
 BOARD = "FROM nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3\nRUN pip3 install {}\n"
+XLA = "FROM nvidia/cuda:{}-cudnn8-devel-ubuntu20.04\nRUN apt-get install -y python3-pip\nRUN pip3 install 'jax[cuda]==0.4.13' "
+TORCH11 = "FROM pytorch/pytorch:1.11.0-cuda11.3-cudnn8-runtime\n"
+MMCV = "https://download.openmmlab.com/mmcv/dist"
+WHEELS = "FROM python:3.8 AS make\nRUN pip wheel --no-deps -w /wheels torch=={}\n" + (
+    TORCH11 + "COPY --from=make /wheels /wheels\nRUN pip install /wheels/*\n"
+)
 OTHER = "FROM registry.example/team/cuda:{}\nRUN pip install tensorflow==2.12.0\n"
 
 LINKED = "FROM ubuntu:{0}\nRUN apt-get install -y python{1} python3-pip && ln -s /usr/bin/python{1} /usr/bin/python\n"
@@ -204,6 +210,46 @@ PAIRS = [
         "index-missing",
         "FROM python:3.10\nRUN pip install paddlepaddle-gpu==2.4.2.post117\n",
         "FROM python:3.10\nRUN pip install paddlepaddle-gpu==2.4.2.post117 -f https://www.paddlepaddle.org.cn/whl/linux/mkl/avx/stable.html\n",
+    ),
+    # releases that the whole list of the default index lacks: removed, or never there
+    (
+        "version-does-not-exist",
+        "FROM python:3.10\nRUN pip install triton==2.0.0.dev20221202\n",
+        "FROM python:3.10\nRUN pip install triton==2.0.0.dev20221202 --extra-index-url https://wheels.example/simple/team\n",
+    ),
+    (
+        "version-does-not-exist",
+        "FROM python:3.10\nRUN pip install torchmetrics==0.3.99\n",
+        "FROM python:3.10\nRUN pip install torchmetrics==99.0.0\n",
+    ),
+    # XLA takes no cuDNN that is older by a minor
+    (
+        "base-runtime-mismatch",
+        XLA.format("11.4.3") + f"{PAGE}\n",
+        XLA.format("11.8.0") + f"{PAGE}\n",
+    ),
+    # a torch that a wheel's name or page says
+    (
+        "framework-build-tag-mismatch",
+        "FROM python:3.10\nRUN pip install torch==2.4.0 https://x.example/fast-0.1+torch211cu121-cp310-cp310-linux_x86_64.whl\n",
+        "FROM python:3.10\nRUN pip install torch==2.1.2 https://x.example/fast-0.1+torch211cu121-cp310-cp310-linux_x86_64.whl\n",
+    ),
+    (
+        "framework-build-tag-mismatch",
+        TORCH11 + f"RUN mim install mmcv-full==1.7.0 -f {MMCV}/cu102/torch1.8.1/index.html\n",
+        TORCH11 + f"RUN mim install mmcv-full==1.7.0 -f {MMCV}/cu113/torch1.11.0/index.html\n",
+    ),
+    # what follows the base's framework stays behind
+    (
+        "framework-duplicate-install",
+        TORCH11 + "RUN pip uninstall -y torch && pip install torch==2.2.0\n",
+        TORCH11 + "RUN pip uninstall -y torch torchvision torchaudio && pip install torch==2.2.0\n",
+    ),
+    # wheels that an earlier stage made
+    (
+        "framework-duplicate-install",
+        WHEELS.format("2.4.1"),
+        WHEELS.format("1.11.0"),
     ),
     # every framework's own question for a device
     *(

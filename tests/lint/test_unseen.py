@@ -192,7 +192,7 @@ PAIRS = {
         ["FROM python:3.11\nRUN pip install torch==2.7.1 fbgemm-gpu==1.2.0 torchcodec==0.10.0\n"],  # a pair, told once
     ),
     "the newest release of a package that excludes a pin beside it": (
-        "base-runtime-mismatch", False, EARLY + "RUN pip3 install tensorflow\n",
+        "base-runtime-mismatch", True, EARLY + "RUN pip3 install tensorflow\n",
         [EARLY + "RUN pip3 install tensorflow numpy==1.14.5\n"],
     ),
     "protobuf that nothing bounds": (
@@ -689,6 +689,8 @@ def test_a_fault_of_another_kind_of_file_is_told_and_the_form_beside_it_passes(n
     assert code not in told[1]
 
 
-def test_a_release_that_only_a_sibling_has_rows_of_is_not_known_to_be_absent():
-    ask = sources.read("paddlepaddle==2.4.2\n", "requirements.txt")
-    assert "version-does-not-exist" not in {one.code for one in lint(ask, MATRIX).findings}
+@pytest.mark.parametrize(("release", "gone"), [("2.4.2", True), ("2.6.2", False), ("99.0", False)])
+def test_of_a_release_that_only_a_sibling_has_rows_of_the_list_of_the_index_decides(release, gone):
+    ask = sources.read(f"paddlepaddle=={release}\n", "requirements.txt")
+    told = [one.detail for one in lint(ask, MATRIX).findings if one.code == "version-does-not-exist"]
+    assert any("its list of" in one for one in told) is gone

@@ -36,7 +36,13 @@ JAXLIB = f"RUN pip3 install {AMD}jaxlib-0.4.31-cp310-cp310-manylinux_2_28_x86_64
 # code, the file, what it weighs, words that its detail must hold
 WEIGHED = [
     # an older minor of the same major has the library by name, another major has not
-    ("base-runtime-mismatch", OLDER + "RUN pip3 install tensorflow==2.12.0\n", ("warning", "certain", 3), "CUDA 11.8"),
+    (
+        "base-runtime-mismatch",
+        OLDER + "RUN pip3 install onnxruntime-gpu==1.16.3\n",
+        ("warning", "certain", 3),
+        "CUDA 11.8",
+    ),
+    ("base-runtime-mismatch", OLDER + "RUN pip3 install tensorflow==2.12.0\n", ("error", "certain", 3), "cuDNN 8.6"),
     ("base-runtime-mismatch", NEWER + "RUN pip3 install tensorflow==2.12.0\n", ("error", "certain", 3), "cuDNN 8.6"),
     # ... and where a package brings it, it may be found
     (

@@ -123,6 +123,16 @@ def test_without_its_cache_only_what_is_new_is_read(filled, run, tmp_path, wheel
     assert set(filled.asked) >= {f"/files/{name}.metadata" for name in WHEELS}
 
 
+def test_a_list_is_called_whole_where_each_release_of_the_page_is_recorded(filled, run, wheel):
+    run("demo")
+    whole = json.loads(run.path.read_bytes())["whole"]
+    assert run("demo") == 0
+    assert json.loads(run.path.read_bytes())["whole"] == whole
+    filled.add("demo-0.1-cp39-cp39-win_amd64.whl", wheel(["numpy<99"]))
+    assert run("demo", "--since", "1.0") == 0
+    assert "whole" not in json.loads(run.path.read_bytes())
+
+
 def test_a_withdrawal_is_seen_although_the_files_are_the_same(filled, run, capsys):
     run("demo")
     filled.attributes[WHEELS[2]]["yanked"] = "broken"

@@ -37,6 +37,7 @@ class Package(Row):
             need (those of PyTorch's family say an older one).
         unlisted: releases, as a specifier, that come as source and whose build script imports ``torch`` although no
             pyproject.toml lists it among what the build needs; empty if none.
+        strict_cudnn: whether it takes no cuDNN that is older by a minor than the one it was built with.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Package(Row):
     on_windows: str = ""
     wheels_alone: bool = False
     unlisted: str = ""
+    strict_cudnn: bool = False
 
 
 @row("applications", key="name")
