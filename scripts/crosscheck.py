@@ -34,6 +34,7 @@ from library_check import LIBRARIES, libraries, pins  # noqa: E402
 from settlements import Difference, load, settle, tell  # noqa: E402
 
 from compat.matrix import Matrix, matrix  # noqa: E402 - found through the line above
+from compat.matrix.measured import floor_of  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -190,8 +191,9 @@ def _wheels(build: Build, release: Any, platform: str, groups: list[Any], differ
 
 def _floors(build: Build, release: Any, platform: str, groups: list[Any], differs: Any) -> Iterator[Difference]:
     """The lowest system: that of one of the wheels for the row's Pythons."""
-    wanted = set(build.python)
-    floors = {floor for floor, listed, _ in groups if floor and wanted & expand(listed, release["python"])}
+    wanted, carried = set(build.python), release.get("carried", {}).get(platform, {})
+    tags = {floor for floor, listed, _ in groups if wanted & expand(listed, release["python"])}
+    floors = set(filter(None, (floor_of(tag, carried) for tag in tags)))
     field = {"linux": "glibc", "macosx": "macos"}.get(platform.partition("_")[0], "")
     if floors and field and getattr(build, field) not in floors:
         yield from differs(field, getattr(build, field), " ".join(sorted(floors, key=Version)))

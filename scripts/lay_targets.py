@@ -1,13 +1,14 @@
-"""Lays what was measured in wheels into the build rows that guess it: kernel targets, and that a runtime was seen.
+"""Lays what was measured in wheels into the build rows: kernel targets and a runtime that they guess, and the glibc.
 
     python scripts/refresh.py --deep onnxruntime-gpu
     python scripts/lay_targets.py onnxruntime-gpu
 
 Rows of the default index only, each release and platform by its own wheel; a row is split where they differ. A row
 whose runtime the wheel shows becomes a measured one (:mod:`wheel_runtime`); an inferred runtime that it contradicts is
-replaced. Where a wheel has a library for each of several runtimes, the known ones without a row get one. A row that
-states other targets than were measured is left alone: that is a disagreement, which ``scripts/crosscheck.py`` tells.
-So is, without ``--mixed``, a wheel with stray kernels: NVIDIA's libraries, where linked into it, outnumber its own.
+replaced. Its glibc is what the tag says, or what the objects ask for where that is more. Where a wheel has a library
+for each of several runtimes, the known ones without a row get one. A row that states other targets than were measured
+is left alone: that is a disagreement, which ``scripts/crosscheck.py`` tells. So is, without ``--mixed``, a wheel with
+stray kernels: NVIDIA's libraries, where linked into it, outnumber its own.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 import wheel_runtime  # noqa: E402 - found through the line above
 from gpu_code import targets_of  # noqa: E402
 from observed_file import read  # noqa: E402
+from settlements import Difference, load  # noqa: E402
 from simple_index import write_whole  # noqa: E402
-from wheel_facts import platforms  # noqa: E402
 
 from compat.matrix import canonical, matrix, store  # noqa: E402
+from compat.matrix.measured import floor_of  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,8 +81,9 @@ def lay(rows: list[Row], package: str, options: argparse.Namespace) -> tuple[lis
     begins: dict[int, int] = {}
     for number, row in enumerate(rows):
         begins[number] = len(found)
-        measured = {} if row.get("index") else _measured(row.get("distribution") or package, options)
-        found += _split(row, measured, options.source)
+        name = row.get("distribution") or package
+        measured = {} if row.get("index") else _measured(name, options)
+        found += _split(row, measured, options.source, settled=_settled(name))
     own = [row for row in found if not row.get("index") and not row.get("distribution")]
     found += _unnamed(own, _measured(package, options), options.source)
     return found, begins
@@ -91,32 +94,44 @@ def _measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
     releases = read(options.matrix / "observed" / f"{canonicalize_name(name)}.json")["releases"]
     return {
         version: {
-            platform: facts | _floor(platform, facts.get("file", ""), release.get("wheels", ()))
+            platform: _laid(facts, mixed=options.mixed) | _floor(platform, facts, release.get("wheels", ()))
             for platform, facts in release.get("carried", {}).items()
-            if options.mixed or "stray" not in facts
         }
         for version, release in releases.items()
     }
 
 
-def _floor(platform: str, file: str, wheels: Iterable[dict[str, Any]]) -> dict[str, str]:
+def _laid(facts: dict[str, Any], *, mixed: bool) -> dict[str, Any]:
+    """What may be laid into rows: of a wheel with stray kernels its glibc alone, unless they are wanted."""
+    return facts if mixed or "stray" not in facts else {key: facts[key] for key in _FLOORS if key in facts}
+
+
+_FLOORS = ("glibc", "tag")
+
+
+def _floor(platform: str, facts: dict[str, Any], wheels: Iterable[dict[str, Any]]) -> dict[str, str]:
     """The ``floor`` of the file that was read, where the release has wheels of several floors for its platform.
 
     They may differ in what they carry: XGBoost's wheels for glibc 2.17 have no GPU code, those for 2.28 have.
     """
     floors = {place.partition(" ")[2] for group in wheels for place in group["for"] if place.split()[0] == platform}
-    own = [place for place in platforms(file) if place.split()[0] == platform] if len(floors) > 1 else []
-    return {"floor": own[0].partition(" ")[2]} if own else {}
+    return {"floor": facts["tag"]} if len(floors) > 1 and facts.get("tag") else {}
 
 
-def _split(row: Row, measured: dict[str, Any], source: str) -> Iterator[Row]:
+def _settled(name: str) -> bool:
+    """Whether the rows of a distribution follow another source in their glibc than its wheels."""
+    return any(item.settles(Difference(name, "", "glibc", "", "")) for item in load())
+
+
+def _split(row: Row, measured: dict[str, Any], source: str, *, settled: bool = False) -> Iterator[Row]:
     """A row as several: neighbouring releases whose wheels are alike on the same platforms share one."""
 
     def by_platform(version: str) -> list[tuple[Row, list[str]]]:
         """The row for each kind of wheel of a release, with the platforms that it is of."""
         kinds: list[tuple[Row, list[str]]] = []
         for platform in row["platforms"].split():
-            told = _told(row, measured.get(version, {}).get(platform, {}), source)
+            carried = measured.get(version, {}).get(platform, {})
+            told = _told(row if settled else _with_glibc(row, carried), carried, source)
             same = next((platforms for other, platforms in kinds if other == told), None)
             if same is None:
                 kinds.append((told, [platform]))
@@ -129,9 +144,20 @@ def _split(row: Row, measured: dict[str, Any], source: str) -> Iterator[Row]:
         yield from (told | {"versions": listed, "platforms": " ".join(platforms)} for told, platforms in kinds)
 
 
+def _with_glibc(row: Row, carried: dict[str, Any]) -> Row:
+    """The row with the glibc that the wheel's tag and its objects ask for, where it is a row of that wheel."""
+    now = row.get("glibc", "")
+    if not carried.get("glibc") or carried.get("floor", now) != now:
+        return row
+    inferred = " ".join(field for field in row.get("inferred", "").split() if field != "glibc")
+    told = row | {"glibc": floor_of(carried.get("tag", ""), carried) or now, "inferred": inferred}
+    return {key: value for key, value in told.items() if value or key not in {"glibc", "inferred"}}
+
+
 def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
     """The row with what was measured in a wheel of it: its targets, and that its runtime was seen."""
-    if row.get("glibc", "") != carried.get("floor", row.get("glibc", "")):
+    floor = carried.get("floor", "")
+    if floor and row.get("glibc", "") not in {floor, floor_of(floor, carried)}:
         return row  # what was read is another wheel
     told = _with_targets(_with_runtime(row, carried), carried, guessed=row["how"] == "inferred")
     confirmed = row.get("kernels") == "-" == targets_of(carried, row["runtime"]) and source not in row["source"].split()

@@ -106,7 +106,7 @@ class Index:
         return reply.body if reply.status == 200 and b"Metadata-Version:" in reply.body[:4096] else b""
 
     def _inside(self, file: File) -> bytes:
-        with self._archive(file, _DIRECTORY) as wheel:
+        with self.archive(file, _DIRECTORY) as wheel:
             inside = [name for name in wheel.namelist() if re.fullmatch(r"(\./)?[^/]+\.dist-info/METADATA", name)]
             if not inside:
                 raise UnreadableError("no metadata in it")
@@ -116,7 +116,7 @@ class Index:
         """Names of the members of a wheel."""
 
         def ask() -> bytes:
-            with self._archive(file, _DIRECTORY) as wheel:
+            with self.archive(file, _DIRECTORY) as wheel:
                 return "\n".join(wheel.namelist()).encode("utf-8", "replace")
 
         return self._cached(file, "names", ask).decode("utf-8", "replace").splitlines()
@@ -125,14 +125,14 @@ class Index:
         """One member of a wheel, read by ranges."""
 
         def ask() -> bytes:
-            with self._archive(file, _MEMBER) as wheel:
+            with self.archive(file, _MEMBER) as wheel:
                 return _read(wheel, name, _MEMBER)
 
         return self._cached(file, name, ask)
 
     def blocks(self, file: File, name: str) -> Iterator[bytes]:
         """A member of a wheel, however large, piece by piece; nothing of it is kept."""
-        with self._archive(file, 1 << 40) as wheel, wheel.open(name) as member:
+        with self.archive(file) as wheel, wheel.open(name) as member:
             while block := member.read(4 << 20):
                 yield block
 
@@ -141,7 +141,7 @@ class Index:
         return io.BufferedReader(Remote(self.client, file.url, budget))
 
     @contextlib.contextmanager
-    def _archive(self, file: File, budget: int) -> Iterator[zipfile.ZipFile]:
+    def archive(self, file: File, budget: int = 1 << 40) -> Iterator[zipfile.ZipFile]:
         """The wheel as an archive; what is wrong with it is told in one way."""
         try:
             with zipfile.ZipFile(self.open(file, budget)) as wheel:

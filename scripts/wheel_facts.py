@@ -35,7 +35,7 @@ def is_wheel(file: File) -> bool:
 
 
 def requirements(text: str) -> tuple[str, ...]:
-    """Requirements that can decide between releases: with a version, or on a framework; of extras a GPU's alone."""
+    """Requirements of the wheel; of its extras those of a GPU that can decide: with a version, or on a framework."""
     headers = HeaderParser().parsestr(text)
     lines = headers.get_all("Requires-Dist") or []
     every = (*lines, *_inherited(lines, canonicalize_name(headers.get("Name") or "")))
@@ -63,7 +63,7 @@ def _decisive(raw: str) -> str:
     name = canonicalize_name(requirement.name)
     if extras and not any(_GPU_EXTRA.fullmatch(extra) for extra in extras) and not _GPU_PACKAGE.fullmatch(name):
         return ""
-    if not (requirement.specifier or requirement.url or _ALWAYS.fullmatch(name)):
+    if extras and not (requirement.specifier or requirement.url or _ALWAYS.fullmatch(name)):
         return ""
     return spell(requirement)
 

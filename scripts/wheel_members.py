@@ -12,6 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from glibc_floor import asked
 from gpu_code import assembled, counted, judge, linked
 from wheel_facts import platforms
 
@@ -29,11 +30,12 @@ _ARCH_LIST = re.compile(rb"(?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?)(?: (?:sm_\d{
 def measure(
     index: Index, wheels: list[File], old: dict[str, Any], wanted: Iterable[str] = PLATFORMS, *, deep: bool = False
 ) -> dict[str, Any]:
-    """Facts of one wheel per platform: ``{"linux_x86_64": {"cuda", "cudnn", "targets", "file"}}``.
+    """Facts of one wheel per platform: ``{"linux_x86_64": {"cuda", "cudnn", "targets", "glibc", "tag", "file"}}``.
 
-    With ``deep`` the GPU code is read where no member tells the targets; then also ``stray``: targets of a few kernels
-    only, which do not make the build run on that device. Windows and macOS are read only then: no member tells. What
-    is in ``old`` of a wheel that is still there is not read again, as a published file does not change.
+    ``glibc`` is what its objects ask for, ``tag`` what its file name says. With ``deep`` the GPU code is read where no
+    member tells the targets; then also ``stray``: targets of a few kernels only, which do not make the build run on
+    that device. Windows and macOS are read only then: no member tells. What is in ``old`` of a wheel that is still
+    there is not read again, as a published file does not change.
 
     Raises:
         UnreadableError: a wheel is broken.
@@ -42,12 +44,23 @@ def measure(
     for platform in wanted:
         fitting = {file.name: file for file in wheels if platform in _platforms(file)}
         before = old.get(platform, {})
-        if not fitting or not (deep or platform.startswith("linux")) or _enough(before, fitting, deep=deep):
+        linux = platform.startswith("linux")
+        if not fitting or not (deep or linux):
             continue
-        facts = _look(index, _preferred(fitting, before), deep=deep)
-        if len(facts) > 1:
+        file = _preferred(fitting, before)
+        facts = dict(before) if _enough(before, fitting, deep=deep) else _look(index, file, deep=deep)
+        if linux and "glibc" not in facts:
+            facts |= _floors(index, file, platform)
+        if len(facts) > 1 and facts != before:
             found[platform] = facts
     return found
+
+
+def _floors(index: Index, file: File, platform: str) -> dict[str, str]:
+    """The glibc that the objects of a wheel ask for, and that of its tag."""
+    glibc = index.derived(file, f"glibc {platform}", lambda: asked(index, file, platform).encode()).decode()
+    tags = dict(place.split() for place in platforms(file.name) if " " in place)
+    return {"glibc": glibc} | ({"tag": tags[platform]} if platform in tags else {})
 
 
 def _platforms(file: File) -> set[str]:

@@ -55,10 +55,11 @@ class Measured:
         found: dict[tuple[Any, ...], list[str]] = {}
         for group in self.facts.get("wheels", ()):
             for key, listed in group["for"].items():
-                platform, _, floor = key.partition(" ")
+                platform, _, tag = key.partition(" ")
                 pythons = tuple(_spelled_out(listed.split(), self.facts.get("python", ""), matrix))
                 for name in MACS.get(platform, (platform,)):
                     carried = self.facts.get("carried", {}).get(name, {})
+                    floor = floor_of(tag, carried)
                     told = (carried.get(what, "") for what in ("cuda", "targets", "cudnn", "nccl"))
                     cells = (floor, name[:5], pythons, tuple(group["requires"]), *told)
                     found.setdefault(cells, []).append(name)
@@ -93,9 +94,22 @@ class Measured:
         )
 
     def objects(self) -> Iterator[tuple[str, ...]]:
-        """Platform, file, libraries needed and bundled, and stray targets, of each wheel that was looked into."""
+        """Of each wheel that was looked into: platform, file, glibc, libraries needed and bundled, stray targets."""
         for platform, facts in self.facts.get("carried", {}).items():
-            yield platform, *(facts.get(key, "") for key in ("file", "needs", "bundles", "stray"))
+            words = {"glibc": "objects", "tag": "tag"}
+            floors = ", ".join(f"{word} {facts[key]}" for key, word in words.items() if facts.get(key, "-") != "-")
+            yield (
+                platform,
+                facts.get("file", ""),
+                floors,
+                *(facts.get(key, "") for key in ("needs", "bundles", "stray")),
+            )
+
+
+def floor_of(tag: str, carried: dict[str, Any]) -> str:
+    """The glibc that wheels of a tag need: what their objects ask for, where one was read that asks for more."""
+    asked = carried.get("glibc", "-") if carried.get("tag", "") == tag else "-"
+    return max(tag or "0", asked, key=versions.release) if asked != "-" else tag
 
 
 def release(name: str, version: str) -> Measured | None:

@@ -90,7 +90,7 @@ def _objects(matrix: Matrix, found: Iterable[measured.Measured]) -> Iterator[Tab
     """The wheels that were looked into, and the GPU libraries that their objects load."""
     lines = [Line(cells, "measured", ("gpu-code",)) for release in found for cells in release.objects()]
     if lines:
-        columns = ("platform", "wheel", "needs", "bundles", "few kernels for")
+        columns = ("platform", "wheel", "glibc", "needs", "bundles", "few kernels for")
         yield table(matrix, "What was read in the wheels", columns, lines)
 
 

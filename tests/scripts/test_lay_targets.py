@@ -179,7 +179,7 @@ def test_rows_of_another_distribution_are_told_by_its_own_wheels(laid):
 @pytest.mark.parametrize(("glibc", "after"), [("2.17", {}), ("2.28", {"kernels": "sm_80", "source": "s gpu-code"})])
 def test_of_wheels_for_several_floors_only_the_one_that_was_read_is_told(laid, glibc, after):
     file = "demo-1.0-py3-none-manylinux_2_28_x86_64.whl"
-    read = release(linux_x86_64={"targets": "sm_80", "file": file})
+    read = release(linux_x86_64={"targets": "sm_80", "file": file, "glibc": "2.27", "tag": "2.28"})
     releases = {"1.0": read | {"wheels": [{"for": {"linux_x86_64 2.17": "3"}}, {"for": {"linux_x86_64 2.28": "3"}}]}}
     assert laid([row("1.0", glibc=glibc)], releases) == [row("1.0", glibc=glibc, **after)]
 

@@ -16,7 +16,7 @@ BIG = 4 << 20
 
 
 def test_a_release_is_recorded_with_its_wheels_pins_and_day(site, run, wheel):
-    linux = wheel(["numpy<2", "nvidia-cudnn-cu12==9.1.0.70; platform_system == 'Linux'", "six"])
+    linux = wheel(["numpy<2", "nvidia-cudnn-cu12==9.1.0.70; platform_system == 'Linux'", "six", "rich; extra == 'tui'"])
     site.add(
         "demo-1.0-cp310-cp310-manylinux_2_28_x86_64.whl",
         linux,
@@ -36,7 +36,7 @@ def test_a_release_is_recorded_with_its_wheels_pins_and_day(site, run, wheel):
             "wheels": [
                 {
                     "for": {"linux_x86_64 2.28": "3.10 3.11"},
-                    "requires": ["numpy<2", 'nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux"'],
+                    "requires": ["numpy<2", 'nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux"', "six"],
                 },
                 {"for": {"win_amd64": "3.10"}, "requires": ["numpy<3"]},
             ],
@@ -165,7 +165,10 @@ def test_the_gpu_code_of_a_wheel_is_counted_once_and_judged_at_will(site, run, w
     site.add(name, wheel((), {"demo/kernels.ptx": ptx, "demo/big.bin": bytes(BIG)}))
     run("--deep", "demo")
     carried = run.read()["1.0"]["carried"]
-    assert carried == {"linux_x86_64": {"targets": "compute_80", "ptx_isa": "8.0", "deep": True, "file": name}}
+    floors = {"glibc": "-", "tag": "2.28"}
+    assert carried == {
+        "linux_x86_64": {"targets": "compute_80", "ptx_isa": "8.0", "deep": True, "file": name, **floors}
+    }
     assert site.served[f"/files/{name}"] < BIG
     site.served.clear()
     run("--deep", "--again", "demo")

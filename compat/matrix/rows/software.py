@@ -236,7 +236,8 @@ class Build(Row):
         index: name of a row of ``indexes``; empty for the default index.
         python: minor versions with a wheel, ``3.11``; ``3.13t`` is the free-threaded one.
         platforms: ``linux_x86_64``, ``linux_i686``, ``win_amd64``, ``win32``, ``macosx_arm64``, ... or ``any``.
-        glibc: lowest glibc its wheels load on; empty outside Linux.
+        glibc: lowest glibc on which its wheels are taken and load: of the tag or, where greater, of the objects; empty
+            outside Linux.
         kernels: GPU targets it carries; empty if not known, ``-`` if it takes its kernels from elsewhere.
         cuda_from: see :class:`compat.plan.PlannedBuild`.
         cudnn: cuDNN it bundles or needs, as exact as known.
