@@ -159,9 +159,7 @@ def _serving(matrix: Matrix, rows: Sequence[Product], requirements: Sequence[str
 
 def device(matrix: Matrix, target: str) -> Row | None:
     """The row of a kernel target of any vendor."""
-    if targets.sm(target):
-        return matrix.capability(target)
-    return matrix.gfx(target) if targets.is_gfx(target) else matrix.intel(target)
+    return matrix.capability(target) or matrix.gfx(target) or matrix.intel(target)
 
 
 def features(matrix: Matrix, row: Product) -> tuple[str, ...]:

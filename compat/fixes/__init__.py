@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Change, Command, Container, Install, Package, System, Variable, applied, deed
 from compat.commands import options_of, place_of, suited, typed
 from compat.findings import Finding, Fix, Report
-from compat.fixes import containers, copies, drivers, gpu_code, libraries, packages, toolkits
+from compat.fixes import amd, containers, copies, drivers, extensions, gpu_code, libraries, packages, pythons, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
 from compat.rules.deeds import filled, spelled
@@ -32,14 +32,40 @@ if TYPE_CHECKING:
 _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
 
 
+# Codes of findings -> what mends them.
 _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    **drivers.FIXES,
-    **packages.FIXES,
-    **gpu_code.FIXES,
-    **libraries.FIXES,
-    **copies.FIXES,
-    **toolkits.FIXES,
-    **containers.FIXES,
+    "abi-mismatch": extensions.rebuilt,
+    "arch-too-new-for-build": gpu_code.code_for_gpu,
+    "arch-too-old-for-build": gpu_code.code_for_gpu,
+    "build-tools-missing": extensions.unisolated,
+    "container-no-gpu": containers.no_gpu,
+    "cpu-only-build": packages.gpu_build,
+    "device-permission": containers.permission,
+    "docker-no-gpu-runtime": containers.old_compose,
+    "driver-gpu-unsupported-by-branch": drivers.newer,
+    "driver-library-mismatch": drivers.own_libraries,
+    "driver-too-old-for-runtime": drivers.older_cuda,
+    "extension-arch-missing": gpu_code.code_for_gpu,
+    "forward-compat-conflict": drivers.compat_libcuda,
+    "framework-build-tag-mismatch": packages.companions,
+    "framework-pair-mismatch": packages.companions,
+    "host-compiler-unsupported": toolkits.compiler,
+    "jetson-generic-wheel": packages.gpu_build,
+    "library-mismatch": copies.mismatched,
+    "library-missing": libraries.missing,
+    "libstdcxx-too-old": copies.libstdcxx,
+    "no-driver": toolkits.no_driver,
+    "numpy-abi-mismatch": extensions.numpy,
+    "out-of-memory": drivers.memory,
+    "platform-unsupported": pythons.metal,
+    "python-tag-mismatch": extensions.rebuilt,
+    "python-unsupported": pythons.python,
+    "rocm-gfx-unsupported": amd.build,
+    "rocm-version-mismatch": copies.rocm,
+    "toolkit-mismatch-extension": toolkits.matching,
+    "toolkit-missing": toolkits.missing,
+    "toolkit-too-old-for-arch": toolkits.newer,
+    "wrong-vendor-build": packages.gpu_build,
 }
 
 

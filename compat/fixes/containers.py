@@ -16,8 +16,6 @@ from compat.reading.commands import asks_for_gpu, container_of
 from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, WITH_AMD, of_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from compat.changes import Change
     from compat.fixes.subject import Subject
     from compat.rules.case import Case
@@ -200,10 +198,3 @@ def permission(subject: Subject) -> Fix | None:
     if "render" in groups and not subject.host.container:
         return Fix("This user is in render: log in again, and restart services and containers, which keep old groups.")
     return None
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    "container-no-gpu": no_gpu,
-    "docker-no-gpu-runtime": old_compose,
-    "device-permission": permission,
-}

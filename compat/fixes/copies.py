@@ -16,8 +16,6 @@ from compat.reading.message_facts import cudnn_version
 from compat.rules.lookups import is_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from compat.fixes.subject import Subject
 
 # A framework that conda installs, which brings its own cuDNN along.
@@ -106,11 +104,3 @@ def libstdcxx(subject: Subject) -> Fix | None:
         Variable("LD_LIBRARY_PATH", "$CONDA_PREFIX/lib:$LD_LIBRARY_PATH"),
     )
     return Fix("Update the libstdc++ of the conda environment, and put it first.", changes=changes)
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    "libstdcxx-too-old": libstdcxx,
-    "library-mismatch": mismatched,
-    "rocm-version-mismatch": rocm,
-}
-"""Codes of findings -> what mends them."""

@@ -16,8 +16,6 @@ from compat.rules.lookups import cuda_of_driver
 from compat.rules.stack import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from compat.fixes.subject import Subject
 
 
@@ -124,13 +122,3 @@ def memory(subject: Subject) -> Fix | None:
         return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
     text = "CUDA got no memory at its very start: look for what holds the GPU, and for limits of memory (ulimit -v)."
     return Fix(text, changes=(Command("nvidia-smi"),))
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    "out-of-memory": memory,
-    "driver-gpu-unsupported-by-branch": newer,
-    "driver-too-old-for-runtime": older_cuda,
-    "forward-compat-conflict": compat_libcuda,
-    "driver-library-mismatch": own_libraries,
-}
-"""Codes of findings -> what mends them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -30,12 +29,12 @@ def code_for_gpu(subject: Subject) -> Fix | None:
 def _tritons_own(subject: Subject) -> Fix | None:
     """The ptxas that Triton brings is older than the GPU: a toolkit's own one in its place (Triton, knobs.py)."""
     signals = subject.case.signals
-    device = sm(signals.value("sm")) if "torch-arch-flags" in signals and "ptxas-not-defined" in signals else None
-    row = subject.matrix.capability(device.capability) if device else None
+    target = signals.value("sm") if "torch-arch-flags" in signals and "ptxas-not-defined" in signals else ""
+    row = subject.matrix.capability(target)
     if row is None or not row.first_cuda:
         return None
     first = versions.minor(row.first_cuda)
-    text = f"Let Triton take the ptxas of a CUDA toolkit {first} or newer: its own one does not know {device}."
+    text = f"Let Triton take the ptxas of a CUDA toolkit {first} or newer: its own one does not know {sm(target)}."
     return Fix(text, changes=(Variable("TRITON_PTXAS_PATH", f"/usr/local/cuda-{first}/bin/ptxas"),))
 
 
@@ -171,10 +170,3 @@ def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") 
         return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
     again = Install(packages=(Package(name=name),), again=True, compile=True)
     return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), again))
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    "arch-too-new-for-build": code_for_gpu,
-    "arch-too-old-for-build": code_for_gpu,
-    "extension-arch-missing": code_for_gpu,
-}

@@ -21,7 +21,7 @@ from compat.rules.lookups import cuda_of_driver, is_version
 from compat.rules.stack import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
@@ -319,6 +319,3 @@ def _amd(name: str, subject: Subject) -> Fix:
         f"Put the folder of{made} this build on the loader's path; another release has no {name}.",
         changes=(Variable("LD_LIBRARY_PATH", "/opt/rocm/lib:$LD_LIBRARY_PATH"),),
     )
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {"library-missing": missing}

@@ -17,13 +17,10 @@ from compat.fixes.extensions import (
     numpy,
     outside,
     rebuild,
-    rebuilt,
     shadowed,
     sourced,
-    unisolated,
     without_cuda,
 )
-from compat.fixes.pythons import metal, python
 from compat.fixes.subject import Subject, last_cuda
 from compat.lazy import pattern
 from compat.names import normalise
@@ -32,8 +29,6 @@ from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, plain, platform_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from compat.matrix import Matrix
     from compat.plan import Plan
 
@@ -307,22 +302,6 @@ def _jax_parts(subject: Subject) -> Fix | None:
     release = max(known, key=told.count)  # the fewest packages move; of equals, to jaxlib's
     names = tuple(Package(name=name, version=release) for name in ("jax", "jaxlib", *parts))
     return Fix(f"Install jax, jaxlib and plug-ins of one release, {release}.", changes=(Install(packages=names),))
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    "cpu-only-build": gpu_build,
-    "wrong-vendor-build": gpu_build,
-    "jetson-generic-wheel": gpu_build,
-    "rocm-gfx-unsupported": amd.build,
-    "framework-pair-mismatch": companions,
-    "framework-build-tag-mismatch": companions,
-    "abi-mismatch": rebuilt,
-    "python-tag-mismatch": rebuilt,
-    "numpy-abi-mismatch": numpy,
-    "build-tools-missing": unisolated,
-    "python-unsupported": python,
-    "platform-unsupported": metal,
-}
 
 
 def with_sources(change: Install, matrix: Matrix) -> Install:

@@ -197,5 +197,5 @@ def series(version: str, parts: int = 1) -> str:
 
 def last_cuda(target: str, subject: Subject) -> str:
     """The last CUDA that compiles for a target; empty if current ones do."""
-    row = subject.matrix.capability(target) if target.startswith("sm_") else None
+    row = subject.matrix.capability(target)
     return versions.minor(row.last_cuda) if row and row.last_cuda else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from compat import versions
@@ -13,7 +12,6 @@ from compat.lazy import pattern
 from compat.rules.deeds import of_system
 from compat.rules.lookups import is_version, knows
 from compat.rules.stack import FRAMEWORKS
-from compat.targets import sm
 
 # Where NVIDIA's packages put a toolkit, in the value of a variable.
 _FOLDER: Final = pattern(r"(/usr/local/cuda-(\d{1,2}\.\d))\b")
@@ -24,15 +22,10 @@ def newer(subject: Subject) -> Fix | None:
     toolkit = subject.host.cuda_toolkit or ""
     asked = [subject.case.signals.value("arch"), *(gpu.target for gpu in subject.gpus)]
     for text in filter(None, asked):
-        device = sm(text.replace("compute_", "sm_"))
-        row = subject.matrix.capability(device.capability) if device else None
+        row = subject.matrix.capability(text)
         if row is None or not row.first_cuda:
             continue
-        stand = (
-            knows(subject.matrix, versions.minor(toolkit), f"sm_{row.cc.replace('.', '')}")
-            if is_version(toolkit)
-            else "too new"
-        )
+        stand = knows(subject.matrix, versions.minor(toolkit), row.cc) if is_version(toolkit) else "too new"
         first = versions.minor(row.first_cuda)
         own = item.cuda if (item := subject.framework()) and is_version(item.cuda) else ""
         if stand == "too new" and own and versions.at_least(own, first):
@@ -185,12 +178,3 @@ def no_driver(subject: Subject) -> Fix | None:
         "Tell which GPU it is: NVIDIA's needs its driver, on the host where this is a container; AMD's or Intel's "
         "another build, of whl/rocm or whl/xpu."
     )
-
-
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
-    "toolkit-too-old-for-arch": newer,
-    "toolkit-missing": missing,
-    "toolkit-mismatch-extension": matching,
-    "host-compiler-unsupported": compiler,
-    "no-driver": no_driver,
-}

@@ -63,8 +63,7 @@ def may_run(matrix: Matrix, target: str, build: Build) -> bool:
 
 def is_dropped(matrix: Matrix, target: str, cuda: str) -> bool:
     """Whether a CUDA release no longer compiles for a GPU: all code that it makes, PTX too, is for newer ones."""
-    device = sm(target)
-    row = matrix.capability(device.capability) if device else None
+    row = matrix.capability(target)
     if row is None or not row.last_cuda or "." not in cuda:
         return False
     return not versions.up_to(versions.minor(cuda), row.last_cuda)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.joints.build import split_runtime
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict
-from compat.targets import sm
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -23,8 +22,7 @@ def verdict(matrix: Matrix, cuda: str, target: str) -> Verdict:
 
     ``cuda``: the toolkit with its minor, ``12.8``; empty if not known.
     """
-    device = sm(target)
-    row = matrix.capability(device.capability) if device else None
+    row = matrix.capability(target)
     if row is None or "." not in cuda or not versions.is_release(cuda):
         return Unknown(f"whether CUDA {cuda or 'of this machine'} compiles for {target} is not known")
     have = versions.release(versions.minor(cuda))

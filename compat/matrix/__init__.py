@@ -14,7 +14,7 @@ from compat import resources, versions
 from compat.errors import InputError
 from compat.matrix import rows, store
 from compat.names import normalise
-from compat.targets import Families
+from compat.targets import Families, sm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -241,10 +241,10 @@ class Matrix:
         table: Sequence[rows.Turn] = self.table("turns")
         return next(row for row in table if row.turn == name)
 
-    def capability(self, cc: str) -> rows.Capability | None:
-        """Facts about ``8.9`` or ``sm_89``."""
-        plain = cc if "." in cc else f"{cc[3:-1]}.{cc[-1]}"
-        return next((row for row in self.table("capabilities") if row.cc == plain), None)
+    def capability(self, target: str) -> rows.Capability | None:
+        """Facts about ``8.9``, ``sm_89`` or ``compute_89``; ``None`` for targets of other vendors too."""
+        device = sm(target)
+        return next((row for row in self.table("capabilities") if device and row.cc == device.capability), None)
 
     def gfx(self, target: str) -> rows.Gfx | None:
         """Facts about ``gfx1100``; features are ignored."""

@@ -166,7 +166,7 @@ def _gpu(clash: Clash) -> Iterator[Member]:
     device = next(device for device in search.target.devices if device.bit == clash.soft.bit)
     first, _ = search.scale.driver_span(device, clash.place)
     number = search.target.machines[device.machine].number
-    row = search.known.matrix.capability(device.target) if device.target.startswith("sm_") else None
+    row = search.known.matrix.capability(device.target)
     if row and number and first and number < versions.release(first):
         yield clash.row(f"{device.label} is known to drivers from {first} on", row)
     if row and (last := search.scale.past_branch(device, clash.place)):

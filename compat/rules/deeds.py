@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import Change, Command, Container, System
 from compat.findings import Fix
-from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -144,7 +143,7 @@ def install_driver(
 
 def last_branch(host: Host, matrix: Matrix) -> str:
     """Number of the last driver branch where it serves no GPU that is here any longer; empty if one is served still."""
-    rows = [row for gpu in host.gpus or () if sm(gpu.target) and (row := matrix.capability(gpu.target))]
+    rows = [row for gpu in host.gpus or () if (row := matrix.capability(gpu.target))]
     ends = [row.last_driver.removeprefix("R") for row in rows]
     return min(ends, key=int) if ends and all(ends) else ""
 

@@ -10,7 +10,6 @@ from compat.joints.verdict import Clash, Fits, Verdict
 from compat.matrix.drivers import FORWARD_SEGMENTS, Platform, driver_cuda
 from compat.matrix.products import find_gpu
 from compat.matrix.rows import Jetpack
-from compat.targets import sm
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -39,15 +38,13 @@ def cuda_of_driver(matrix: Matrix, driver: str | None, platform: str | None = No
 
 def too_old(matrix: Matrix, target: str) -> bool:
     """Whether a target belongs to a capability that current toolkits no longer compile for."""
-    device = sm(target)
-    row = matrix.capability(device.capability) if device else None
+    row = matrix.capability(target)
     return bool(row and row.last_cuda)
 
 
 def recent(matrix: Matrix, target: str) -> bool:
     """Whether a target is of the generations that the last toolkit of CUDA 11 or a later one brought."""
-    device = sm(target)
-    row = matrix.capability(device.capability) if device else None
+    row = matrix.capability(target)
     return bool(row and is_version(row.first_cuda) and versions.release(row.first_cuda) >= (11, 8))
 
 

@@ -176,7 +176,7 @@ class ArchTooNewForBuild(NvidiaRule):
 
     @staticmethod
     def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
-        first = matrix.capability(device.capability)
+        first = matrix.capability(gpu.target)
         need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
         carries = f"{item.label} carries {span(item.kernels)}.{need}"
         if item.row and kernels.runs(matrix, gpu.target, item.kernels) == "ptx":

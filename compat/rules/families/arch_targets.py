@@ -337,8 +337,7 @@ class PrecisionUnsupported(Rule):
         told = heard.signal.signal if heard else ""
         wanted = _FORMATS.get((told or typed)[:2].lower(), "")
         for gpu in gpus:
-            device = sm(gpu.target)
-            row = matrix.capability(device.capability) if device else matrix.gfx(gpu.target) if gpu.target else None
+            row = matrix.capability(gpu.target) or matrix.gfx(gpu.target)
             if row and wanted and wanted not in row.features:
                 detail = f"{gpu.name or gpu.target} has no {wanted}."
                 return Found(detail=detail, sources=(matrix.cite(row),), severity=None if heard else "warning")
