@@ -77,10 +77,22 @@ class Install:
 
 
 def install(
-    name: str, spec: str = "", *, extras: tuple[str, ...] = (), again: bool = False, upgrade: bool = False
+    name: str,
+    spec: str = "",
+    *,
+    extras: tuple[str, ...] = (),
+    settles: tuple[str, ...] = (),
+    again: bool = False,
+    upgrade: bool = False,
 ) -> Install:
     """One package from the default index; ``spec`` is a PEP 440 specifier, the rest as in :class:`Install`."""
-    return Install(packages=(Package(name=name, spec=spec, extras=extras),), again=again, upgrade=upgrade)
+    item = Package(name=name, spec=spec, extras=extras, settles=settles)
+    return Install(packages=(item,), again=again, upgrade=upgrade)
+
+
+def recompiled(name: str) -> Install:
+    """One package compiled here, in place of the copy that is there."""
+    return Install(packages=(Package(name=name),), again=True, compile=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Change, Command, Container, Install, Package, System, Variable, applied, deed
+from compat.changes import Change, Command, Container, Install, System, Variable, applied, deed, install
 from compat.commands import options_of, place_of, suited, typed
 from compat.findings import Finding, Fix, Report
 from compat.fixes import amd, containers, copies, drivers, extensions, gpu_code, libraries, packages, pythons, toolkits
@@ -135,7 +135,7 @@ def _of_message(subject: Subject) -> Fix | None:
     name, _, value = heard.signal.sets.partition("=")
     wish = requirement(filled(heard.signal.installs, heard.values))
     changes: list[Change] = [*tasks, *lines, *([Variable(name, value)] if name else [])]
-    changes += [Install(packages=(Package(name=wish.name, spec=wish.spec),))] if wish else []
+    changes += [install(wish.name, wish.spec)] if wish else []
     fix = Fix(filled(heard.signal.mends, heard.values), changes=suited(changes, subject.host))
     return spelled(fix, subject.host, subject.matrix) if "{" not in fix.text else None
 
@@ -190,7 +190,7 @@ def replayed(machine: Host, changes: Sequence[Change], matrix: Matrix) -> Host |
         for item in filter(None, (requirement(line) for row in mine[-1:] for line in row.requires)):
             have = packages_of(after).get(item.name, "") if after else ""
             if after and have and not item.marker and admits(item.spec, plain(have)) is False:
-                after = applied(after, [Install(packages=(Package(name=item.name, spec=item.spec),))])
+                after = applied(after, [install(item.name, item.spec)])
     return after
 
 

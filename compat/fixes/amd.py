@@ -25,8 +25,8 @@ def build(subject: Subject) -> Fix | None:
     if subject.program == "ollama":  # which brings its own ROCm
         return _without_wheel(targets[0], "ollama", subject)
     found = plans.moved(name, subject, keep=False)
-    changes = plans.changes_of(found, subject) if found and found.runtime.startswith("rocm") else ()
-    if found and changes and not subject.framework_name():
+    changes = plans.changes_of(found, subject, kind="rocm")
+    if changes and not subject.framework_name():
         return Fix(f"Use a build of ROCm with code for {targets[0]}, on a kernel and firmware that know the GPU.")
     if found and changes:
         return Fix(f"Install {plans.told(found, name)}.", changes=changes)
@@ -71,5 +71,4 @@ def _of_sibling(override: str, name: str, subject: Subject) -> tuple[Change, ...
         return ()
     card = Gpu(vendor="amd", target=overridden(override))
     machine = Host({**plans.target(subject).readings, "gpus": Fact((card,), "machine")})
-    plan = plans.planned([name], machine, subject.matrix)
-    return plans.changes_of(plan, subject) if plan and plan.runtime.startswith("rocm") else ()
+    return plans.changes_of(plans.planned([name], machine, subject.matrix), subject, kind="rocm")

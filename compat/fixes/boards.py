@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command, Install, Package, Python
+from compat.changes import Command, Python
 from compat.findings import Fix
 from compat.fixes.subject import Subject, series
 from compat.joints import driver
@@ -42,9 +42,7 @@ def framework(name: str, subject: Subject) -> Fix | None:
         return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
     same = [row for row in rows if row.version == subject.release(name)]
     best, have = (same or rows)[-1], subject.host.python or ""
-    item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
-    index, links = subject.matrix.index_url(best), subject.matrix.is_page(best)
-    install = Install(packages=(item,), index=index, links=links, again=bool(same))
+    install = subject.install(best, again=bool(same))
     other = best.python and is_version(have) and not wheel.is_for(best, have)
     changes = (Python(best.python[-1]), install) if other else (install,)
     made = f", made for Python {best.python[-1]}" if other else ""

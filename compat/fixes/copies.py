@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.changes import Command, Install, Package, Variable
+from compat.changes import Command, Variable, install
 from compat.findings import Fix
 from compat.fixes.libraries import cuda_in_use, of_builds, runnable
 from compat.fixes.subject import series
@@ -82,7 +82,7 @@ def _cudnn(want: str, have: str, subject: Subject) -> Fix:
         names = " or ".join(dict.fromkeys(f'"{row.package}{spec}"' for row in mine))
         return Fix(f"Install {told}, for the CUDA of the program: {names}.")
     if mine and subject.host.platform != "windows":
-        changes = (Install(packages=(Package(name=mine[-1].package, spec=spec),)),)
+        changes = (install(mine[-1].package, spec),)
         return Fix(f"Install {told}.", changes=changes)
     said = f"cuDNN {minor}" if newer or "." not in minor else f"cuDNN {minor} or a newer {major}.x"
     return Fix(f"Install {said}, and take the other copy off the loader's path.")

@@ -53,7 +53,7 @@ def older_cuda(subject: Subject) -> Fix | None:
     if item is None or not item.cuda or served:
         return _unknown_build(name, subject) if "driver-too-old" in subject.case.signals else None
     found = plans.moved(name, subject)
-    changes = plans.changes_of(found, subject) if found and found.runtime.startswith("cuda") else ()
+    changes = plans.changes_of(found, subject, kind="cuda")
     least = lowest(subject)
     if not least or not found or not changes:
         fix, package = newer(subject), found.driver.package if found else ""
@@ -79,7 +79,7 @@ def _unknown_build(name: str, subject: Subject) -> Fix | None:
         text = f"Upgrade the NVIDIA driver of the host {least}, or take an image for CUDA {have} or older."
         return Fix(text, changes=(Driver(known.family or known.exact),))
     found = plans.moved(name, subject) if name else None
-    changes = plans.changes_of(found, subject) if found and found.runtime.startswith("cuda") else ()
+    changes = plans.changes_of(found, subject, kind="cuda")
     told = f"Install {plans.told(found, name)}, or upgrade" if found and changes else "Upgrade"
     return Fix(f"{told} the NVIDIA driver {least}.", changes=changes or (Driver(known.family or known.exact),))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
-from compat.changes import Command, Install, Package, Variable, install
+from compat.changes import Command, Install, Package, Variable, install, recompiled
 from compat.commands import package_of
 from compat.findings import Fix
 from compat.reading.commands import requirements
@@ -54,7 +54,7 @@ def rebuild(name: str, subject: Subject) -> Fix:
     """A release of a compiled package for the framework that is there, or its rebuild."""
     package = subject.matrix.package(name)
     if package and not package.follows and not plans.requires(package.name, "", "torch", subject.matrix):
-        change = Install(packages=(Package(name=name),), upgrade=True)
+        change = install(name, upgrade=True)
         return Fix(f"Install the newest {name}, since this one does not load here.", changes=(change,))
     follows = package.follows if package and package.follows else "torch"
     version = plain(subject.packages.get(follows, ""))
@@ -72,9 +72,9 @@ def rebuild(name: str, subject: Subject) -> Fix:
         )
     if package and not version and _pins(package.name, subject):
         text = f"Bring the {follows} that this {name} requires."
-        return Fix(text, changes=(Install(packages=(Package(name=name),)),))
-    rebuilding = Install(packages=(Package(name=name),), again=True, compile=True)
-    return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + ": compile it here.", changes=(rebuilding,))
+        return Fix(text, changes=(install(name),))
+    text = f"Reinstall {name} for {follows} {version}".rstrip()
+    return Fix(f"{text}: compile it here.", changes=(recompiled(name),))
 
 
 def _pins(name: str, subject: Subject) -> bool:
@@ -88,10 +88,8 @@ def _pins(name: str, subject: Subject) -> bool:
 def _together(name: str, follows: str, subject: Subject) -> Fix | None:
     """Both of one CUDA, where the package has no build for that of the framework that is there."""
     found = plans.moved(follows, subject, extra=(name,))
-    if found is None or not any(one.name == name and not one.compile for one in found.builds):
-        return None
-    changes = plans.changes_of(found, subject)
-    return Fix(f"Install what belongs to {plans.told(found, follows)}.", changes=changes) if changes else None
+    published = found and any(one.name == name and not one.compile for one in found.builds)
+    return plans.belonging(found, follows, subject) if published else None
 
 
 def without_cuda(subject: Subject) -> Fix | None:
@@ -107,7 +105,7 @@ def without_cuda(subject: Subject) -> Fix | None:
 
 def newest(name: str, what: str, subject: Subject) -> Fix:
     """The newest release of a package that keeps a library for each place in its wheel."""
-    change = Install(packages=(Package(name=name, settles=subject.missing),), again=True)
+    change = install(name, settles=subject.missing, again=True)
     return Fix(f"Install the newest {name}, which has a library for {what}.", changes=(change,))
 
 
@@ -184,10 +182,10 @@ def numpy(subject: Subject) -> Fix | None:
     turns = {row.turn: row.version for row in subject.matrix.table("turns")}
     if compiled > have and (first := turns.get(f"numpy-c-{compiled}", "")):  # NumPy numbers its C interface
         text = f"Upgrade numpy to {first} or newer, which the module was compiled for."
-        return Fix(text, changes=(Install(packages=(Package(name="numpy", spec=f">={first}"),)),))
+        return Fix(text, changes=(install("numpy", f">={first}"),))
     asked = (_numpy_spec(name, version, subject) for name, version in subject.packages.items())
     spec = next(filter(None, asked), "<2")
-    return Fix(f"Install numpy{spec}.", changes=(Install(packages=(Package(name="numpy", spec=spec),)),))
+    return Fix(f"Install numpy{spec}.", changes=(install("numpy", spec),))
 
 
 def _numpy_spec(name: str, version: str, subject: Subject) -> str:

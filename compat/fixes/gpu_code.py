@@ -7,7 +7,7 @@ from typing import Final
 
 import compat.joints.driver as joint
 from compat import versions
-from compat.changes import Command, Container, Install, Package, Python, Toolkit, Variable
+from compat.changes import Command, Container, Python, Toolkit, Variable, recompiled
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended
@@ -168,5 +168,5 @@ def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") 
     text = f"Compile {what} again for {target}{why}."
     if not name:
         return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
-    again = Install(packages=(Package(name=name),), again=True, compile=True)
+    again = recompiled(name)
     return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), again))

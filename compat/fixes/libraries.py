@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 from compat import versions
-from compat.changes import Command, Install, Package, System, Variable
+from compat.changes import Command, System, Variable, install
 from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import gpu_build
@@ -36,6 +36,8 @@ _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 # Libraries of torch (its folder lib), which those compiled for it find once torch is imported.
 _TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
 _PYTHON: Final = pattern(r"libpython(3\.\d{1,2})\w*\.so")
+# An onnxruntime that brings its own CUDA.
+_ONNXRUNTIME: Final = install("onnxruntime-gpu", extras=("cuda", "cudnn"), again=True)
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -74,7 +76,7 @@ def _nvvm(subject: Subject) -> Fix:
     extra = f"cu{major}" if major in {"11", "13"} else "cu12"
     return Fix(
         "Install numba-cuda with NVVM and the rest of its CUDA.",
-        changes=(Install(packages=(Package(name="numba-cuda", extras=(extra,)),)),),
+        changes=(install("numba-cuda", extras=(extra,)),),
     )
 
 
@@ -85,8 +87,7 @@ def _unnamed(subject: Subject) -> Fix | None:
     if fix := for_system(subject):
         return fix
     if subject.program == "onnxruntime" and not subject.host.l4t and series(subject.host.cuda_toolkit or "") != "11":
-        change = Install(packages=(Package(name="onnxruntime-gpu", extras=("cuda", "cudnn")),), again=True)
-        return Fix("Install the newest onnxruntime-gpu with its CUDA and cuDNN.", changes=(change,))
+        return Fix("Install the newest onnxruntime-gpu with its CUDA and cuDNN.", changes=(_ONNXRUNTIME,))
     taken = taker(subject)
     named = subject.framework_name() in {"tensorflow", "jax"}
     if named or taken:
@@ -192,8 +193,8 @@ def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
     toolkit = series(subject.host.cuda_toolkit or "")
     if subject.program != "onnxruntime" or toolkit == "11" or not all(row.package.endswith("-cu11") for row in rows):
         return None
-    change = Install(packages=(Package(name="onnxruntime-gpu", extras=("cuda", "cudnn")),), again=True)
-    return Fix("Install the newest onnxruntime-gpu with its CUDA: this one was built for CUDA 11.", changes=(change,))
+    text = "Install the newest onnxruntime-gpu with its CUDA: this one was built for CUDA 11."
+    return Fix(text, changes=(_ONNXRUNTIME,))
 
 
 def runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
@@ -238,12 +239,11 @@ def _torn(name: str, subject: Subject) -> Fix | None:
 
 def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
     """The package that brings the library, in the releases that do, and its folder on the loader's path."""
-    install = Install(packages=(Package(name=row.package, spec=_below(row), settles=subject.missing),))
-    changes: tuple[Change, ...] = (install,)
+    changes: tuple[Change, ...] = (install(row.package, _below(row), settles=subject.missing),)
     module = _module(row.package)
     if subject.host.platform != "windows" and module and subject.framework_name() != "torch":
         found = f"$(python -c 'import {module}.lib as m; print(m.__path__[0])')"
-        changes = (install, Variable("LD_LIBRARY_PATH", f"{found}:$LD_LIBRARY_PATH"))
+        changes = (*changes, Variable("LD_LIBRARY_PATH", f"{found}:$LD_LIBRARY_PATH"))
     return Fix(f"Install {row.package}, which brings {name}.", changes=changes)
 
 

@@ -9,7 +9,7 @@ import compat.fixes.amd as amd
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
-from compat.changes import Change, Command, Install, Package, Python, Uninstall, Variable
+from compat.changes import Change, Command, Install, Package, Python, Uninstall, Variable, install
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import (
@@ -49,8 +49,7 @@ def gpu_build(subject: Subject) -> Fix | None:
     if subject.program == "bitsandbytes" and name not in map(canonical, subject.cited()):
         return newest(subject.program, "Windows" if subject.host.platform == "windows" else "the CUDA in use", subject)
     if subject.said("tpu"):
-        item = Package(name="jax", extras=("tpu",))
-        return Fix("Install jax with its TPU library.", changes=(Install(packages=(item,)),))
+        return Fix("Install jax with its TPU library.", changes=(install("jax", extras=("tpu",)),))
     intel = _for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None
     bare = not subject.host.gpus and {gpu.vendor for gpu in subject.gpus} == {"amd"}
     return intel or _with_code(name, subject) or (amd.build(subject) if bare else None)
@@ -61,7 +60,7 @@ def _on_a_mac(name: str, subject: Subject) -> Fix | None:
     if subject.program == "bitsandbytes":
         return Fix("A Mac has no CUDA, which this bitsandbytes is for: run without it.")
     text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
-    return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
+    return Fix(text, changes=(install(name),)) if name == "torch" else None
 
 
 def _untold(name: str, subject: Subject) -> Fix | None:
@@ -87,7 +86,7 @@ def _hidden(subject: Subject) -> str:
 def _of_another(subject: Subject) -> Fix | None:
     """The package that fails beside a framework: hidden, without a build for Windows, or itself built without CUDA."""
     if hidden := _hidden(subject):
-        changes = (Uninstall(("onnxruntime", hidden)), Install(packages=(Package(name=hidden),)))
+        changes = (Uninstall(("onnxruntime", hidden)), install(hidden))
         return Fix(f"Keep {hidden} alone: onnxruntime is for the processor, and writes over it.", changes=changes)
     package = subject.matrix.package(subject.compiled() or "torch")
     rows = subject.matrix.builds(package.name) if package else ()
@@ -108,10 +107,7 @@ def _for_intel(subject: Subject) -> Fix | None:
         return None
     same = [row for row in rows if row.version == plain(subject.packages.get("torch", ""))]
     best = (same or rows)[-1]
-    item = Package(name="torch", version=best.full_version, runtime=best.runtime)
-    index, links = subject.matrix.index_url(best), subject.matrix.is_page(best)
-    change = Install(packages=(item,), index=index, links=links, again=bool(same))
-    return Fix(f"Install torch {best.version} for Intel GPUs.", changes=(change,))
+    return Fix(f"Install torch {best.version} for Intel GPUs.", changes=(subject.install(best, again=bool(same)),))
 
 
 def _with_code(name: str, subject: Subject) -> Fix | None:
@@ -243,8 +239,7 @@ def _beside(name: str, subject: Subject) -> Fix | None:
     if not known or "dev" in version:
         return _of_companion(name, beside, subject)
     found = plans.companion(name, subject) or plans.moved(name, subject, extra=tuple(beside))
-    changes = plans.changes_of(found, subject) if found else ()
-    return Fix(f"Install what belongs to {plans.told(found, name)}.", changes=changes) if found and changes else None
+    return plans.belonging(found, name, subject)
 
 
 def _told(subject: Subject) -> tuple[str, ...]:
@@ -287,7 +282,7 @@ def _jax_parts(subject: Subject) -> Fix | None:
         typed = requirements(subject.case.commands)
         release = plain(typed.get("jax") or typed.get("jaxlib") or "")
         plan = plans.planned([f"jax=={release}" if release else "jax"], plans.target(subject), subject.matrix)
-        changes = plans.changes_of(plan, subject, whole=True) if plan else ()
+        changes = plans.changes_of(plan, subject, whole=True)
         return Fix("Install jax, jaxlib and plug-ins of one release.", changes=changes) if changes else None
     parts = [name for name in packages if name.startswith("jax-") and name.endswith(("-plugin", "-pjrt"))]
     about = {"jaxlib", "jax", *parts} & set(subject.cited()) or "jax" in subject.program

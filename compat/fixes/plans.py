@@ -15,6 +15,7 @@ from compat.changes import Change, Install, Uninstall
 from compat.commands import installs
 from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
+from compat.findings import Fix
 from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.message_facts import runtime_of
@@ -216,12 +217,20 @@ def exact(name: str, subject: Subject) -> str:
     return have if "+" in have and any(row.runtime != "cpu" for row in rows) else ""
 
 
-def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Change, ...]:
-    """A plan as changes: one command per index, the framework first.
+def belonging(plan: Plan | None, name: str, subject: Subject) -> Fix | None:
+    """A plan of a framework and of what is installed beside it; ``None`` where nothing moves."""
+    changes = changes_of(plan, subject)
+    return Fix(f"Install what belongs to {told(plan, name)}.", changes=changes) if plan and changes else None
+
+
+def changes_of(plan: Plan | None, subject: Subject, *, kind: str = "", whole: bool = False) -> tuple[Change, ...]:
+    """A plan as changes: one command per index, the framework first; none where its runtime is of another ``kind``.
 
     Packages that stay as they are are left out, but for a ``whole`` plan, which is for another environment. JAX's
     plug-ins for another CUDA go first: JAX loads each that is installed.
     """
+    if plan is None or not plan.runtime.startswith(kind):
+        return ()
     have = subject.packages
     moves = any(build.name in FRAMEWORKS and not _stays(build, have, subject) for build in plan.builds)
     new = [build for build in plan.builds if whole or not _stays(build, have, subject, moves=moves)]

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from compat import versions
+from compat.changes import Install, Package
 from compat.facts import Gpu
 from compat.lazy import dataclass
 from compat.matrix.products import find_gpu
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Finding
     from compat.matrix import Matrix
+    from compat.matrix.rows import Build
     from compat.rules.case import Case
     from compat.versions import Line
 
@@ -64,6 +66,12 @@ class Subject:
     def index(self) -> str:
         """The variant of the index that was asked, by the command or by pip's own line; empty if none is named."""
         return index_variant((*self.case.commands, *self.said("index")))
+
+    def install(self, row: Build, *, again: bool = False, settles: tuple[str, ...] = ()) -> Install:
+        """A build of the matrix from its own index; the rest as in :class:`compat.changes.Install`."""
+        item = Package(name=row.install_name, version=row.full_version, runtime=row.runtime, settles=settles)
+        index, links = self.matrix.index_url(row), self.matrix.is_page(row)
+        return Install(packages=(item,), index=index, links=links, again=again)
 
     @property
     def packages(self) -> dict[str, str]:

@@ -41,16 +41,12 @@ def for_system(subject: Subject) -> Fix | None:
     if not _is_other(row, have, subject):
         return None
     if better := _release_for(name, row, have, subject):
-        item = Package(
-            name=better.install_name, version=better.full_version, runtime=better.runtime, settles=subject.missing
-        )
-        index, links = subject.matrix.index_url(better), subject.matrix.is_page(better)
         lacks = not have["cudnn"] and any("cudnn" in one for one in subject.missing)
         first = f"cuDNN {series(better.cudnn)} and " if lacks and better.cudnn else ""
         made = f"built for CUDA {series(have['cuda'] or better.runtime)}"
         made += f" and cuDNN {series(have['cudnn'])}" if have["cudnn"] else ""
         text = f"Install {first}{better.install_name} {better.version}, {made}."
-        return Fix(text, changes=(Install(packages=(item,), index=index, links=links),))
+        return Fix(text, changes=(subject.install(better, settles=subject.missing),))
     return wanted(name, row, subject)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from compat import versions
-from compat.changes import Command, Install, Package, System, Toolkit, Variable
+from compat.changes import Command, System, Toolkit, Variable, install
 from compat.findings import Fix
 from compat.fixes.subject import Subject, series
 from compat.lazy import pattern
@@ -160,7 +160,7 @@ def outdated(library: str, least: str, subject: Subject) -> Fix | None:
     rows = [row for row in known if versions.admits(row.versions, f"{major}.{minor}.99") is True]
     if not rows:
         return None
-    change = Install(packages=(Package(name=rows[0].package, spec=f">={major}.{minor},<{major + 1}"),))
+    change = install(rows[0].package, f">={major}.{minor},<{major + 1}")
     text = f"Install {library} {major}.{minor} or newer, and take older copies off the loader's path."
     return Fix(text, changes=(change,))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Example, Install, Package, Variable
+from compat.changes import Example, Variable, recompiled
 from compat.facts import Build, Gpu, Host
 from compat.findings import Fix
 from compat.joints import driver, kernels
@@ -197,7 +197,7 @@ def _compiled(name: str, target: str) -> Fix:
     """An extension, compiled anew for a GPU."""
     device = sm(target)
     arch = device.capability if device else target
-    again = Install(packages=(Package(name=name),), again=True, compile=True)
+    again = recompiled(name)
     return Fix(f"Reinstall {name} compiled for {arch}.", changes=(Variable("TORCH_CUDA_ARCH_LIST", arch), again))
 
 
