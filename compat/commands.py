@@ -33,7 +33,30 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.plan import PlannedBuild
 
-_USES: Final = {"uv": pattern(r"uv (?:pip|add|sync|run|venv)\b"), "poetry": pattern(r"poetry (?:add|install|run)\b")}
+_USES: Final = {
+    "uv project": pattern(r"uv (?:add|sync|run|lock|remove)\b"),
+    "uv": pattern(r"uv (?:pip|venv)\b"),
+    **{name: pattern(rf"{name} (?:add|install|sync|run|remove)\b") for name in ("poetry", "pdm", "pixi")},
+}
+# Tools whose next run restores what the project's lock says: how they take packages out and add them, and how from
+# another index. Sources: the pages of uv, Poetry, PDM and pixi on their commands.
+_PROJECTS: Final = {
+    "uv project": ("uv remove", "uv add", ("uv add --index {source}={address} {names}",)),
+    "poetry": (
+        "poetry remove",
+        "poetry add",
+        ("poetry source add --priority explicit {source} {address}", "poetry add --source {source} {names}"),
+    ),
+    "pdm": ("pdm remove", "pdm add", ("pdm config --local pypi.{source}.url {address}", "pdm add {names}")),
+    "pixi": ("pixi remove --pypi", "pixi add --pypi", ("pixi add --pypi --index {address} {names}",)),
+}
+# How each tool runs pip in its environment, and what that takes first.
+_PIPS: Final = {"uv": "uv pip", "uv project": "uv pip", "venv": ".venv/bin/pip", "poetry": "poetry run pip"} | {
+    name: f"{name} run python -m pip" for name in ("pdm", "pixi")
+}
+_FIRST: Final = {"venv": "python3 -m venv .venv"} | {
+    name: f"{name} run python -m ensurepip" for name in ("pdm", "pixi")
+}
 # Distributions whose conda package has another name.
 _FROM_CONDA: Final = {"pytorch": "torch"}
 _CONDA_HAS: Final = frozenset({"pytorch", "torchvision", "torchaudio", "numpy", "tensorflow", "jax"})
@@ -57,8 +80,9 @@ class Place:
 
     Attributes:
         platform: as in the facts.
-        manager: what installs packages: ``pip``, ``uv``, ``poetry``; ``venv`` where the system owns its Python, so that
-            an environment has to be made first; or how pip is run in the environment of conda that was just made.
+        manager: what installs packages: ``pip``, ``uv``, or whose project it is (``uv project``, ``poetry``, ``pdm``,
+            ``pixi``); ``venv`` where the system owns its Python, so that an environment has to be made first; or how
+            pip is run in the environment of conda that was just made.
         fresh: whether the environment was just made, and has no packages.
         conda: distributions that conda installed, by the names of the Python index.
         environment: kind of the environment, ``conda``: another Python is taken by the same tool, else by uv.
@@ -83,11 +107,11 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
     """The place that facts tell, or the commands that were typed there; Linux and pip where nothing does."""
     kind = machine.python_environment or ""
     owners = {name for name in (machine.installers or {}).values() if name != "conda"}
-    manager = kind if kind in {"uv", "poetry"} else "pip"
+    manager = kind if kind in _USES else "pip"
     if manager == "pip" and len(owners) == 1:
         manager = {"uv": "uv", "poetry": "poetry", "system": "venv"}.get(owners.pop(), "pip")
-    elif manager == "pip":
-        manager = next((name for name in ("uv", "poetry") if any(map(_USES[name].match, commands))), "pip")
+    if manager in {"pip", "uv"}:
+        manager = next((name for name, use in _USES.items() if any(map(use.match, commands))), manager)
     where, own = machine.platform or "linux", machine.python_path or ""
     if manager == "pip" and where == "windows" and not kind and _BROUGHT.fullmatch(own):
         manager = f"{own.replace('/', chr(92))} -m pip"
@@ -192,7 +216,7 @@ def _lines(change: Change, place: Place) -> tuple[str, ...]:
             ours = [name for name in names if name in place.conda]
             rest = [name for name in names if name not in place.conda]
             pip = f"{_pip(place)} uninstall{'' if place.manager == 'uv' else ' -y'} {' '.join(rest)}"
-            pip = f"poetry remove {' '.join(rest)}" if place.manager == "poetry" else pip
+            pip = f"{_PROJECTS[place.manager][0]} {' '.join(rest)}" if place.manager in _PROJECTS else pip
             return (*([_removed(ours)] if ours else []), *([pip] if rest else []))
         case Driver():
             return tuple(one.line for one in change.commands)
@@ -237,8 +261,7 @@ def _named(change: Python) -> str:
 
 
 def _pip(place: Place) -> str:
-    known = {"uv": "uv pip", "poetry": "poetry run pip", "venv": ".venv/bin/pip", "pip": "pip"}
-    return known.get(place.manager, place.manager)
+    return _PIPS.get(place.manager, place.manager)
 
 
 def _removed(names: Sequence[str]) -> str:
@@ -249,10 +272,10 @@ def _removed(names: Sequence[str]) -> str:
 def _installs(change: Install, place: Place) -> tuple[str, ...]:
     """The lines of an installation: by the tool that owns the packages, or by pip once they are out of its hands."""
     ours = [package.name for package in change.packages if package.name in place.conda]
-    if place.manager == "poetry" and not (change.compile or change.links):  # a page of links is no source of Poetry's
-        return _by_poetry(change)
+    if place.manager in _PROJECTS and not (change.compile or change.links):  # a page of links is no index
+        return _to_project(change, place)
     if not ours or change.compile:
-        first = ["python3 -m venv .venv"] if place.manager == "venv" else []
+        first = [_FIRST[place.manager]] if place.manager in _FIRST else []
         tools = [_install(_BUILD_TOOLS, place)] if change.compile and (place.fresh or not change.again) else []
         return (*first, *tools, *_cleared(change, place), _install(change, place))
     if line := _conda(change):
@@ -260,16 +283,13 @@ def _installs(change: Install, place: Place) -> tuple[str, ...]:
     return _removed(ours), _install(change, place)
 
 
-def _by_poetry(change: Install) -> tuple[str, ...]:
-    """Packages as dependencies of the project, which its next install keeps; another index becomes a source of it.
-
-    Source: Poetry, Commands (add, source add) and Package sources.
-    """
+def _to_project(change: Install, place: Place) -> tuple[str, ...]:
+    """Packages as dependencies of the project, which its next run keeps; another index becomes a source of it."""
     names, address = " ".join(package.address or _quoted(package) for package in change.packages), change.index
-    if not address:
-        return (f"poetry add {names}",)
+    _, plain, elsewhere = _PROJECTS[place.manager]
     source = "-".join(re.findall(r"\w[\w.]*", address.partition("://")[2])[-2:]).replace(".", "-")
-    return f"poetry source add --priority explicit {source} {address}", f"poetry add --source {source} {names}"
+    lines = elsewhere if address else (f"{plain} {{names}}",)
+    return tuple(line.format(names=names, source=source, address=address) for line in lines)
 
 
 def _cleared(change: Install, place: Place) -> tuple[str, ...]:
@@ -298,7 +318,7 @@ def _conda(change: Install) -> str:
 
 def _install(change: Install, place: Place) -> str:
     """One command that installs all packages of a change."""
-    again, uv = change.again and not place.fresh, place.manager == "uv"
+    again, uv = change.again and not place.fresh, _pip(place) == "uv pip"
     options = ["--no-build-isolation"] if change.compile else []
     if change.compile and again:
         options += ["--no-deps", *(("--reinstall", "--no-cache") if uv else ("--force-reinstall", "--no-cache-dir"))]

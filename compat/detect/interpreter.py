@@ -44,7 +44,7 @@ class Environment:
         python: its interpreter; empty if none was found.
         prefix: its folder.
         version: ``3.11.7``, or ``3.11`` if no file tells more; empty if unknown.
-        kind: ``venv``, ``conda``, ``system``, ``pipx``, ``poetry``, ``uv``.
+        kind: ``venv``, ``conda``, ``system``, ``pipx``, ``uv``; of a project ``uv project``, ``poetry``, ``pdm``.
         sites: folders that hold its packages, in import order.
         chosen: why this one.
         why: the reason if it cannot be looked at.
@@ -197,8 +197,10 @@ def _same(machine: Machine, prefix: str, tail: str) -> bool:
 
 def _kind(machine: Machine, prefix: str) -> str:
     """Who made the environment, by place and by its configuration file."""
-    config = machine.text(f"{prefix}/pyvenv.cfg")
+    config, project = machine.text(f"{prefix}/pyvenv.cfg"), prefix.removesuffix("/.venv")
+    locks = {"uv.lock": "uv project", "poetry.lock": "poetry", "pdm.lock": "pdm"} if project != prefix else {}
     marks = (
+        *((kind, machine.exists(f"{project}/{name}")) for name, kind in locks.items()),
         ("pipx", "/pipx/" in prefix),
         ("poetry", "/pypoetry/" in prefix),
         ("uv", re.search(r"^uv\s*=", config, re.MULTILINE) is not None),

@@ -106,6 +106,11 @@ def _pinned(name: str, subject: Subject) -> str:
     return plain(pinned.get(name, "") or requirements(subject.case.commands).get(name, ""))
 
 
+def _tag(subject: Subject) -> str:
+    """The local tag of the release that the message names, ``cu116``; empty if it has none."""
+    return subject.wish.spec.partition("+")[2] if subject.wish else ""
+
+
 def _exactly(text: str, name: str, version: str) -> Fix:
     """A release from the default index."""
     return Fix(text, changes=(Install(packages=(Package(name=name, version=version),)),))
@@ -116,8 +121,7 @@ def _exactly(text: str, name: str, version: str) -> Fix:
 
 def _untagged(name: str, subject: Subject) -> Fix | None:
     """A build of CUDA that pip lists beside the plain one on Linux and Windows of x86_64, and not here."""
-    wish, listed, matrix = subject.wish, subject.listed, subject.matrix
-    tag = wish.spec.rpartition("+")[2] if wish and "+" in wish.spec else ""
+    wish, listed, matrix, tag = subject.wish, subject.listed, subject.matrix, _tag(subject)
     if not wish or not tag or not listed or any("+" in one for one in listed) or subject.host.platform:
         return None
     paged = any("torch_stable.html" in one for one in subject.said("links"))
@@ -145,7 +149,8 @@ def _by_processor(name: str, subject: Subject) -> Fix | None:
 
 def _other_index(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
     """A release that the index that was asked does not have: the nearest one of that vendor that does."""
-    asked, place = runtime_of(subject.index), platform_tag(subject.host)
+    named, place = subject.index or _tag(subject), platform_tag(subject.host)
+    asked = runtime_of(named)
     kind = asked.rstrip("0123456789.")
     near = [row for row in rows if kind and row.index and row.runtime.startswith(kind)]
     near = [row for row in near if not place or place in row.platforms]
@@ -154,10 +159,17 @@ def _other_index(name: str, have: str, rows: Iterable[Build], subject: Subject) 
     numbers = {one: versions.release(one[len(kind) :]) for one in (asked, *(row.runtime for row in near))}
     below = [row for row in near if numbers[row.runtime] <= numbers[asked]]
     best = max(below or near, key=lambda row: numbers[row.runtime])
-    beside = [wish for wish in requirements(subject.case.commands) if wish != name and subject.matrix.package(wish)]
-    items = (Package(name=name, version=have), *(Package(name=wish) for wish in beside))
-    change = Install(packages=items, index=subject.matrix.index_url(best), links=subject.matrix.is_page(best))
-    return Fix(f"Take {name} {have} from {best.variant}: {subject.index} does not have it.", changes=(change,))
+    return _from(best, f"Take {name} {have} from {best.variant}: {named} does not have it.", subject)
+
+
+def _from(row: Build, text: str, subject: Subject) -> Fix:
+    """A release from the index of one of its builds, with the packages that the commands install beside it."""
+    asked = requirements(subject.case.commands)
+    beside = [wish for wish in asked if wish != row.package and subject.matrix.package(wish)]
+    first = Package(name=row.package, version=row.full_version if _tag(subject) else row.version)
+    items = (first, *(Package(name=wish) for wish in beside))
+    change = Install(packages=items, index=subject.matrix.index_url(row), links=subject.matrix.is_page(row))
+    return Fix(text, changes=(change,))
 
 
 def _default_index(subject: Subject) -> Fix | None:
@@ -193,9 +205,9 @@ def _on_linux(name: str, have: str, rows: Iterable[Build], subject: Subject) -> 
 
 def _unsaid(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
     """What pip's list leaves open where nobody states Python or system: it has the release without its tag, or none."""
-    if have and have in subject.listed:
-        text = f"pip lists {name} {have} for this Python: ask for it without the tag, or by the index that has the tag."
-        return Fix(text)
+    tagged = [row for row in rows if row.index and row.local == _tag(subject)]
+    if have in subject.listed and tagged:
+        return _from(tagged[0], f"{name} {have} with the tag {tagged[0].local} is at its own index.", subject)
     minors, stated = _usual_pythons(rows), subject.host.python or subject.host.platform
     if subject.listed or not minors or stated or not subject.case.signals.heard:
         return None
@@ -205,7 +217,8 @@ def _unsaid(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fi
 
 def _beside(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
     """The release in an environment with a Python that has it: the one that a plan for any takes, else the newest."""
-    wish, minors = f"{name}=={have}", _pythons(rows) if subject.host.platform else _usual_pythons(rows)
+    exactly = next((row.full_version for row in rows if row.local and row.local == _tag(subject)), have)
+    wish, minors = f"{name}=={exactly}", _pythons(rows) if subject.host.platform else _usual_pythons(rows)
     free = Host({key: one for key, one in plans.target(subject).readings.items() if key != "python"})
     usual = plans.planned([wish], free, subject.matrix) if minors else None
     for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):

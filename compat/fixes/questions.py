@@ -21,6 +21,7 @@ _ALWAYS: Final = ("gpus", "driver", "packages", "builds", "python", "platform", 
 # and the vendor or framework whose program it is. Those that state most stand first.
 _PROGRAMS: Final = (
     (("nvidia-smi", "nvidia-smi", ""), "gpus driver driver_cuda nvml", "nvidia"),
+    (("cat /proc/driver/nvidia/version", "", ""), "driver", "nvidia"),
     (("rocminfo | grep -E 'Marketing|gfx'", "hipinfo", ""), "gpus rocm amdgpu hip", "amd"),
     (("sycl-ls", "sycl-ls", ""), "gpus intel_runtime", "intel"),
     (("npu-smi info", "", ""), "gpus driver device_nodes device_nodes_denied", "ascend"),
@@ -108,10 +109,11 @@ def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
     torch = {"torch"} if "torch" in named or not (others or asked) else set[str]()
     vendors = vendors_of(case.host) or {_SPEAKERS[one] for one in spoken & _SPEAKERS.keys()}
     own = {"", *others, *torch, *(vendors or {"nvidia", "amd"})}
+    heard = {case.host.source(name).partition(" line")[0] for name in case.host}  # these programs have answered
     return [
         (commands[column], frozenset(facts.split()))
         for commands, facts, of in _PROGRAMS
-        if commands[column] and of in own
+        if commands[column] and of in own and not any(one and one in commands[column] for one in heard)
     ]
 
 

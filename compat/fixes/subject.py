@@ -147,9 +147,15 @@ class Subject:
         )
 
     def release(self, name: str) -> str:
-        """The release of a package that is installed, of a framework under any of its names; empty if unknown."""
+        """The release of a package that is installed, of a framework under any of its names; empty if unknown.
+
+        Where nothing tells what is installed, the one that a command pinned.
+        """
+        from compat.reading.commands import requirements
+
         item = named(installed(self.host, self.matrix), name)
-        return plain(self.packages.get(name, "")) or (item.version if item else "")
+        typed = {canonical(asked): version for asked, version in requirements(self.case.commands).items()}
+        return plain(self.packages.get(name, "")) or (item.version if item else "") or plain(typed.get(name, ""))
 
     def cited(self) -> tuple[str, ...]:
         """Packages that the finding's facts name."""

@@ -20,13 +20,15 @@ _PROMPT: Final = pattern(
     r"|(?:\([\w.-]{1,40}\) ?)?(?:PS )?[A-Z]:\\[^<>|\n]{0,120}> ?)(\S.{0,2000})"
 )
 _CALLED: Final = pattern(
-    r"\s{0,8}(?:(?:[-*+]|\d{1,2}[.)])\s{1,3}(?=`|pip3? install [\w. \[\]=<>~!+:/-]{1,400}$)|"
-    r"[\w./~-]{1,60}\s{1,2}\$ )?`{0,3}[!%]?(?:sudo )?"
+    r"\s{0,8}(?:(?:[-*+]|\d{1,2}[.)])\s{1,3}(?=pip3? install [\w. \[\]=<>~!+:/-]{1,400}$)|"
+    r"[\w./~-]{1,60}\s{1,2}\$ )?(?:```)?[!%]?(?:sudo )?"
     r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:(?:(?:Command: )?\"[^\"\n]{1,200}\"|[\w.:/\\-]{0,120}python[\w.]*) -m )?pip3? install .{1,2000}"
-    r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
+    r"|uv (?:pip install|add|sync|run|remove) .{1,2000}|(?:poetry|pdm|pixi) (?:add|install|run|remove) .{1,2000}"
+    r"|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
     r"|(?:(?:singularity|apptainer) (?:run|exec|shell)|srun|kubectl (?:exec|run|apply|logs|describe)) .{1,2000})"
 )
+_INLINE: Final = pattern(r"(?<!`)`([^`\n]{8,400})`(?!`)")  # code inside a line of Markdown
 
 
 def typed(text: str) -> tuple[str, ...]:
@@ -39,11 +41,13 @@ def typed(text: str) -> tuple[str, ...]:
         return ()
     found: list[str] = []
     for line in re.sub(r" ?\\\n\s{0,40}", " ", text).split("\n"):
-        match = _PROMPT.match(line[:2200]) or _CALLED.match(line[:2200])
-        if match:
-            found.append(match[1].strip().strip("`"))
-            if len(found) == MOST:
-                break
+        spans = _INLINE.findall(line[:2200]) if "`" in line else []
+        whole = _PROMPT.match(line[:2200])
+        inline = [one for span in spans if not whole and (one := _CALLED.match(span))]
+        matches = inline or filter(None, [whole or _CALLED.match(line[:2200])])
+        found += [match[1].strip().strip("`") for match in matches]
+        if len(found) >= MOST:
+            break
     from compat.sources.pasted import commands
 
     return tuple(dict.fromkeys((*found, *commands(text))))

@@ -66,11 +66,12 @@ def _two_machines(claims: Iterable[Claim]) -> tuple[Claim, Claim] | None:
     return None
 
 
-def _by_program(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
-    """The claims of each program, in order."""
-    grouped: dict[str, list[Claim]] = defaultdict(list)
+def _by_program(claims: Iterable[Claim]) -> dict[tuple[str, int], list[Claim]]:
+    """The claims of each program, in order; each line of a person's by itself, whose labels name one card twice."""
+    grouped: dict[tuple[str, int], list[Claim]] = defaultdict(list)
     for claim in claims:
-        grouped[claim.program].append(claim)
+        loose = claim.weight == Weight.HAND and not claim.key
+        grouped[claim.program, claim.line if loose else 0].append(claim)
     return grouped
 
 

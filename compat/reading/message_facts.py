@@ -93,14 +93,14 @@ def facts_of(captured: Sequence[Mapping[str, str]], text: str) -> Host:
         for name, value in values.items():
             if reader := _READERS.get(name):
                 _merge(stated, reader(value))
-    _torch_tag(text, stated)
+    _torch_tag(text, stated, {values.get("requirement", "").partition("+")[2] for values in captured})
     return Host(_readings(stated))
 
 
-def _torch_tag(text: str, stated: dict[str, Any]) -> None:
-    """``torch 2.0.1+rocm5.4.2`` in the text states the build of torch."""
+def _torch_tag(text: str, stated: dict[str, Any], refused: set[str]) -> None:
+    """``torch 2.0.1+rocm5.4.2`` in the text states the build of torch; ``refused``: tags that pip did not find."""
     found = _TAGGED.search(text[:200_000])
-    if found:
+    if found and found[1] not in refused:
         stated["builds"].setdefault("torch", {}).setdefault("runtime", runtime_of(found[1].lower()))
 
 

@@ -87,6 +87,13 @@ def test_tools_that_keep_environments_are_known_by_the_place(replay, prefix, kin
     assert at(Machine(recording, recording.run, 0), prefix, "").kind == kind
 
 
+@pytest.mark.parametrize(("lock", "kind"), [("uv.lock", "uv project"), ("pdm.lock", "pdm"), ("poetry.lock", "poetry")])
+def test_an_environment_in_a_project_is_of_the_tool_that_locks_it(replay, lock, kind):
+    files = {"/p/.venv/bin/python": "", "/p/.venv/pyvenv.cfg": "uv = 0.4.1\nversion_info = 3.12.4", f"/p/{lock}": ""}
+    recording = replay.Recording({"files": files})
+    assert at(Machine(recording, recording.run, 0), "/p/.venv", "").kind == kind
+
+
 @pytest.mark.parametrize(
     ("config", "sites"),
     [

@@ -66,6 +66,17 @@ def test_the_tool_of_the_place_installs(manager, program):
     assert line[: len(program) + 1] == [*program, "install"]
 
 
+@pytest.mark.parametrize("manager", ["uv project", "pdm", "pixi"])
+def test_a_project_is_told_by_its_own_tool_what_to_hold(manager):
+    changes = (*installs([TORCH]), Uninstall(("apex",)))
+    lines = [shlex.split(line) for line in typed(changes, Place(manager=manager))]
+    tool = manager.partition(" ")[0]
+    assert {line[0] for line in lines} == {tool}
+    assert any("https://torch.example/cu124" in word for line in lines for word in line)
+    assert lines[-1][:2] == [tool, "remove"]
+    assert not any("pip" in line for line in lines)
+
+
 def test_poetry_adds_to_its_project_what_its_next_install_would_undo():
     source, add = words([TORCH], place=Place(manager="poetry"))
     assert source[:5] == ["poetry", "source", "add", "--priority", "explicit"]
@@ -73,6 +84,12 @@ def test_poetry_adds_to_its_project_what_its_next_install_would_undo():
     assert source[6].startswith("https://")
     assert typed([install("numpy", "<2")], Place(manager="poetry")) == ('poetry add "numpy<2"',)
     assert typed([Uninstall(("apex",))], Place(manager="poetry")) == ("poetry remove apex",)
+
+
+def test_who_ran_something_by_a_projects_tool_has_a_project():
+    assert place_of(Host({}), ["uv pip list", "uv run train.py"]).manager == "uv project"
+    assert place_of(Host({"python_environment": Fact("uv", "test")}), ["uv pip list"]).manager == "uv"
+    assert place_of(Host({}), ["pdm run train.py"]).manager == "pdm"
 
 
 @pytest.mark.parametrize(

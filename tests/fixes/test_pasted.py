@@ -29,7 +29,26 @@ PASTED = {
     "a Mac that nobody names": (UNTAGGED, ("python-unsupported", "pip install torch==2.0.1", "venv")),
     "a tag that is not among what pip lists": (
         UNTAGGED.replace("2.0.0, ", "1.13.1, 2.0.0, ").partition("\n")[2],
-        ("python-unsupported", "ask for it without the tag", "venv"),
+        ("python-unsupported", "torch==1.13.1+cu117 --index-url https://download.pytorch.org/whl/cu117", "venv"),
+    ),
+    "a tag that no index has for the release": (
+        (
+            "ERROR: No matching distribution found for torch==2.3.0+cu126\nERROR: Could not find a version that satisfies "
+            "the requirement torch==2.3.0+cu126 (from versions: 2.2.0, 2.3.0)"
+        ),
+        ("python-unsupported", "pip install torch==2.3.0+cu121 --index-url", "glibc"),
+    ),
+    "an older Python, and the tag that was asked for": (
+        "ERROR: Could not find a version that satisfies the requirement torch==1.13.1+cu116 (from versions: 2.0.0, 2.1.0)",
+        ("python-unsupported", "uv pip install torch==1.13.1+cu116", "cu117"),
+    ),
+    "the release that a command pins": (
+        "`conda install pytorch==1.9.1 cudatoolkit=11.3` on an RTX 3090\nAssertionError: Torch not compiled with CUDA enabled",
+        ("cpu-only-build", "pytorch=1.9.1 cudatoolkit=11.1", "2.1"),
+    ),
+    "what conda is asked for is not there": (
+        "ResolvePackageNotFound: \n  - pytorch=2.7.0\n  - cudatoolkit=11.3",
+        ("platform-unsupported", "by pip", "2.7.0"),
     ),
     "neither Python nor system, and nothing listed": (
         "ERROR: Could not find a version that satisfies the requirement tensorflow==2.10.1 (from versions: none)",
@@ -131,7 +150,7 @@ PASTED = {
             "$ uv add onnxruntime-gpu onnxruntime\n + onnxruntime==1.20.1\n + onnxruntime-gpu==1.20.1\n"
             "|   0  NVIDIA GeForce RTX 4090        Off | 00000000:00:07.0 Off |                  Off |"
         ),
-        ("framework-duplicate-install", "uv pip uninstall onnxruntime onnxruntime-gpu", "-y"),
+        ("framework-duplicate-install", "uv remove onnxruntime onnxruntime-gpu", "uv pip"),
     ),
     "the requirement ends at its comma": (
         (
@@ -265,7 +284,7 @@ PASTED = {
             "RuntimeError: Found no NVIDIA driver on your system.\n"
             "Error 803: system has unsupported display driver / cuda driver combination\n"
         ),
-        ("driver-library-mismatch", "reboot", "Install"),
+        ("driver-library-mismatch", "reload the kernel modules", "reboot"),
     ),
     "a service of a compose file that asks for no GPU": (
         (

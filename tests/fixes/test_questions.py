@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat.app.doctor import judged
+from compat.app.doctor import Question, examine, judged
 from compat.facts import host
 from compat.matrix import matrix
 from compat.render import report as rendered
@@ -22,6 +22,13 @@ def test_open_causes_are_answered_by_at_most_three_commands_that_decide_them():
     assert found[0].run == "python -m torch.utils.collect_env"
     assert "CPU-only" in found[0].decides
     assert len({one.run for one in found}) == len(found)
+
+
+def test_a_program_that_has_answered_is_not_asked_again():
+    report = "PyTorch version: N/A\nOS: Ubuntu 22.04 LTS (x86_64)\nNvidia driver version: 550.54.14\n{}"
+    found = examine(Question(pasted=report.format(BLIND)), MATRIX)[0].questions
+    assert found
+    assert not any("collect_env" in one.run for one in found)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +111,8 @@ def test_a_script_stops_at_the_first_failure_and_says_why():
 def test_what_was_not_checked_is_a_comment_in_the_script():
     machine = host("test", driver="535.171.04", driver_library="535.183.01")
     lines = script(judged(machine, MATRIX), machine).splitlines()
-    assert "#   sudo reboot" in lines
-    assert "sudo reboot" not in lines
+    assert "#   sudo modprobe -r nvidia_uvm nvidia_drm && sudo modprobe nvidia" in lines
+    assert "sudo modprobe -r nvidia_uvm nvidia_drm && sudo modprobe nvidia" not in lines
 
 
 def test_windows_gets_powershell():

@@ -37,7 +37,7 @@ ROWS = [
         ("driver-library-mismatch", "fedora"),
         {"packages": {"torch": "2.9.1+cu130"}, "env": {"LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64"}},
         ["driver-library-mismatch", "driver-too-old-for-runtime", "ld-library-path-shadow"],
-        ["sudo reboot", 'sudo dnf versionlock add "*nvidia*"'],
+        ["sudo modprobe -r nvidia_uvm nvidia_drm && sudo modprobe nvidia", 'sudo dnf versionlock add "*nvidia*"'],
     ),
     (
         "nouveau and no driver at all: to blacklist it alone would leave nothing that drives the card",

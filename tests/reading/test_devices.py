@@ -245,3 +245,16 @@ def test_level_zero_tells_the_release_of_intels_runtime():
     line = "[level_zero:gpu][level_zero:0] Intel(R) Level-Zero, Intel(R) Arc(TM) A770 Graphics 12.55.8 [1.6.31294+20]"
     assert read(line).host.intel_runtime == "1.6.31294"
     assert read(line.replace("level_zero", "opencl").replace("12.55.8", "OpenCL 3.0 NEO ")).host.intel_runtime is None
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("- GPU: RTX 3080\n- Graphics card: NVIDIA GeForce RTX 3080 10GB", 1),
+        ("GPU 0: NVIDIA GeForce RTX 3080\nGPU: # NVIDIA GeForce RTX 3080", 1),
+        ("GPU 0: RTX 3080\nGPU 1: RTX 3080", 2),
+        ("GPU: 2x RTX 3080", 2),
+    ],
+)
+def test_a_card_under_two_labels_is_one_card(text, count):
+    assert len(read(text).host.gpus) == count

@@ -17,6 +17,10 @@ from compat.reading.commands import image_of, typed
         ("root@box:/# make", "make"),
         (r"PS C:\Users\me> pip install torch", "pip install torch"),
         (r"(env) C:\Users\me>python -m bitsandbytes", "python -m bitsandbytes"),
+        ("After `pip install torch==2.1.0` it fails", "pip install torch==2.1.0"),
+        ("- `conda install pytorch cudatoolkit=11.3` ran through", "conda install pytorch cudatoolkit=11.3"),
+        ("```pip install torch```", "pip install torch"),
+        ("uv run python train.py", "uv run python train.py"),
     ],
 )
 def test_a_command_is_found(text, command):
@@ -25,7 +29,14 @@ def test_a_command_is_found(text, command):
 
 @pytest.mark.parametrize(
     "text",
-    ["I ran docker run and it works", "Then pip install torch fixed it", "# pip install torch", "> quoted", "docker"],
+    [
+        "I ran docker run and it works",
+        "Then pip install torch fixed it",
+        "# pip install torch",
+        "> quoted",
+        "docker",
+        "the `pip install` step",
+    ],
 )
 def test_a_sentence_is_no_command(text):
     assert typed(text) == ()

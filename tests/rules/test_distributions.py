@@ -32,6 +32,7 @@ def lines(fix):
 
 NO_DRIVER = {"gpus": [BARE], "driver": None, "platform": "linux"}
 TOO_OLD = {"gpus": [RTX], "driver": "550.54.14", "packages": {"torch": "2.9.1+cu130"}, "platform": "linux"}
+RELOAD = "sudo modprobe -r nvidia_uvm nvidia_drm && sudo modprobe nvidia"
 MISMATCH = {"gpus": [RTX], "driver": "550.54.14", "driver_library": "550.90.07"}
 NOT_LOADED = {"driver_library": "550.54.14", "gpus": [RTX], "modules": [], "driver": None, "platform": "linux"}
 SECURE = {**NOT_LOADED, "secure_boot": True, "module_file": "updates/dkms/nvidia.ko"}
@@ -95,10 +96,10 @@ TYPED = [
         "driver-library-mismatch",
         "ubuntu22.04",
         MISMATCH,
-        ["sudo reboot", 'sudo apt-mark hold "nvidia-*-[0-9]*" "libnvidia-*-[0-9]*"'],
+        [RELOAD, 'sudo apt-mark hold "nvidia-*-[0-9]*" "libnvidia-*-[0-9]*"'],
     ),
-    ("driver-library-mismatch", "fedora42", MISMATCH, ["sudo reboot", 'sudo dnf versionlock add "*nvidia*"']),
-    ("driver-library-mismatch", "arch", MISMATCH, ["sudo reboot"]),
+    ("driver-library-mismatch", "fedora42", MISMATCH, [RELOAD, 'sudo dnf versionlock add "*nvidia*"']),
+    ("driver-library-mismatch", "arch", MISMATCH, [RELOAD]),
     # built and not loaded, or never built: two deeds
     (
         "driver-module-not-loaded",

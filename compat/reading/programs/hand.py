@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import compat.reading.devices as devices
@@ -190,7 +191,8 @@ def _gpu(pair: Pair) -> Iterator[Claim]:
     value = _answer(pair)
     counted = _COUNTED.search(pair.head)
     count = f"{counted.group(1)} x " if counted else ""
-    yield from cards(count + re.sub(r"^GPU \d+: ?", "", _KIND.sub("", value)))
+    told = cards(count + re.sub(r"^GPU \d+: ?", "", _KIND.sub("", value)))
+    yield from (replace(one, key=pair.devices) if one.fact == "gpus" else one for one in told)
     if not re.search(r"driver|驱动|nvidia-smi", value, re.IGNORECASE):  # beside a driver it would be the driver's CUDA
         for fact, pattern in (("cuda_toolkit", _CUDA), ("cudnn", _CUDNN)):
             if found := pattern.search(value):
@@ -234,6 +236,8 @@ def _framework(name: str) -> values.Reader:
 
     def read(pair: Pair) -> Iterator[Claim]:
         value = _answer(pair)
+        if "=" not in value and f"{pair.head}={value}" in pair.page.text_at(pair.index):
+            return  # what conda is asked for
         found = _TF.match(value) if name == "tensorflow" else None
         text = found.group(1) if found else re.sub(r"^[A-Za-z_\- ]{0,24}={0,2}(?=[v\d])", "", value)
         version = values.package_version(text)

@@ -150,7 +150,7 @@ class DriverLibraryMismatch(NvidiaRule):
 
     Why: A package upgrade replaces the libraries at once, while the old module stays in memory until it is reloaded.
         The two speak a private protocol and refuse each other.
-    Fix: Restart, or reload the kernel modules after stopping every user of the GPU; then hold the packages.
+    Fix: Stop what uses the GPU and reload the kernel modules, or else restart; then hold the packages.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/src/nvidia/arch/nvalloc/unix/src/osapi.c
         - https://docs.nvidia.com/deploy/nvml-api/
@@ -158,7 +158,11 @@ class DriverLibraryMismatch(NvidiaRule):
 
     area = "driver"
     requires = ("image-ships-driver", "wsl-linux-driver-installed")
-    changes = (REBOOT, System("driver-hold"))
+    changes = (Command("sudo modprobe -r nvidia_uvm nvidia_drm && sudo modprobe nvidia", "host"), System("driver-hold"))
+
+    def mend(self, host: Host, matrix: Matrix) -> Fix:  # noqa: ARG002
+        """WSL's libraries are those of the Windows side, which it takes anew when it starts."""
+        return self.remedy(REBOOT) if host.platform == "wsl2" else self.remedy()
 
     def check(self, host: Host, driver: str, driver_library: str) -> Outcome:
         """The version of the loaded kernel module differs from that of libcuda and libnvidia-ml."""

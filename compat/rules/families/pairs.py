@@ -126,7 +126,7 @@ class NumpyAbiMismatch(Rule):
 
 
 class PythonTagMismatch(Rule):
-    """A compiled extension is for another Python version.
+    """A compiled extension is not there for this Python.
 
     Why: Extension modules are tied to one minor version unless they use the stable ABI.
     Fix: Reinstall the package with this interpreter; never copy site-packages between versions.

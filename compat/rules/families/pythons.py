@@ -28,19 +28,40 @@ _USUAL: Final = "linux_x86_64"  # what a machine that does not say what it is mo
 
 
 class PythonUnsupported(Rule):
-    """No build of this framework exists for this Python.
+    """No build of this framework exists for this Python, or at the index that was asked.
 
     Why: pip hides the reason: it says that no version was found, although the project exists.
-    Fix: Use a Python that the release was published for. Or use a release for this Python.
+    Fix: Use a Python that the release was published for. Or use a release for this Python, or the index that has it.
     Sources: https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
 
     area = "python"
-    asks = ("packages",)
+    asks = ("python", "packages")
     changes = (Python("3.12"),)
 
-    def check(self, case: Case, python: str) -> Outcome:
-        """None of the releases that are asked for was published for the interpreter's minor version."""
+    def check(self, case: Case) -> Outcome:
+        """None of the releases that are asked for was published for the interpreter's minor version, or where asked."""
+        python = case.host.python
+        return self._not_there(case) or (self._by_python(python, case) if python else None)
+
+    @staticmethod
+    def _not_there(case: Case) -> Outcome:
+        """Pip found nothing, and the index that it asked has no build of the release, or none with its local tag."""
+        said, own = case.signals.said, case.signals.value("requirement")
+        asked = told.index_variant((*case.commands, *said.get("index", ())))
+        plain = not asked and bool(said.get("listed")) and not any("+" in one for one in said["listed"])
+        pinned = {name: spec for name, spec in case.wanted.items() if spec.startswith("==") and own.startswith(name)}
+        for name, spec in pinned.items() if "pip-none-found" in case.signals else ():
+            rows, tag = candidates(case.matrix, name, spec), spec.partition("+")[2]
+            place = f"index {asked}" if asked else "default index" if plain and tag else ""
+            if place and rows and not any(row.variant == asked and tag in {"", row.local} for row in rows):
+                has = ", ".join(sorted({row.variant for row in rows if row.index and row.variant}))
+                detail = f"The {place} has no {name}{spec}: that release is at {has or 'the default one'}."
+                return Found(detail=detail, sources=cite(case.matrix, rows[-1]), confidence="likely")
+        return None
+
+    def _by_python(self, python: str, case: Case) -> Outcome:
+        """What is published, by the interpreter's minor version."""
         tag = re.search(r"-cp(\d)(\d{1,2})-", case.signals.value("wheel"))
         if tag and f"{tag[1]}.{tag[2]}" == minor_of(python):
             return None  # another system's wheel, or the pip of another Python
