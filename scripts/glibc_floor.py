@@ -7,15 +7,20 @@ neither the section table at the end nor the string table, which patchelf moves 
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
+from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from gpu_code import runtime_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from compat.kernels import elf, names
 from compat.kernels.linkage import floors
+from compat.versions import release
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,19 +37,38 @@ _PIECE, _BEYOND = 1 << 18, 1 << 16
 """Bytes of an object read at once, and how many are read behind the first record, for those that follow it."""
 
 
-def asked(index: Index, file: File, platform: str) -> str:
-    """The greatest glibc that an object of a wheel asks for, ``2.14``; ``-`` if none asks for any.
+def asked(index: Index, file: File, platform: str) -> bytes:
+    """What :func:`told` tells of the objects of a wheel, as JSON.
 
     Raises:
         UnreadableError: the wheel is broken.
     """
-    found: set[str] = set()
+    found: dict[str, set[str]] = {}
     machine = _MACHINES.get(platform.partition("_")[2])
     with index.archive(file) as wheel:
         for name in filter(names.is_binary, wheel.namelist()):
             with wheel.open(name) as member:
-                found |= of_object(iter(lambda member=member: member.read(_PIECE), b""), machine)
-    return floors(found).get("GLIBC", NONE)
+                found[name] = of_object(iter(lambda member=member: member.read(_PIECE), b""), machine)
+    return json.dumps(told(found)).encode()
+
+
+def told(objects: dict[str, set[str]]) -> dict[str, Any]:
+    """The greatest glibc that an object asks for: ``{"glibc": "2.14"}``, ``-`` if none asks for any.
+
+    Of libraries for several runtimes only one is loaded: ``glibc_by`` has those that ask for more than all others do.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    several = len({runtime for path in objects if (runtime := runtime_of(path))}) > 1
+    for path, versions in objects.items():
+        found[runtime_of(path) if several else ""] |= versions
+    least = floors(found.pop("", ())).get("GLIBC", NONE)
+    greatest = {runtime: floors(versions).get("GLIBC", NONE) for runtime, versions in sorted(found.items())}
+    more = {runtime: floor for runtime, floor in greatest.items() if _number(floor) > _number(least)}
+    return {"glibc": least} | ({"glibc_by": more} if more else {})
+
+
+def _number(floor: str) -> tuple[int, ...]:
+    return () if floor == NONE else release(floor)
 
 
 def of_object(pieces: Iterable[bytes], machine: int | None = None) -> set[str]:

@@ -118,7 +118,7 @@ def judge(counts: dict[str, Any]) -> dict[str, Any]:
         code = {target: count for target, count in images.items() if not target.startswith("lto_")}
         every.update(code)
         if code:
-            by_runtime[_runtime(path)].update(code)
+            by_runtime[runtime_of(path)].update(code)
     if not counts["complete"]:
         return {}
     if not every:
@@ -151,14 +151,14 @@ def targets_of(carried: dict[str, Any], runtime: str) -> str:
     return found
 
 
-def _runtime(path: str) -> str:
+def runtime_of(path: str) -> str:
     """Runtime in the name of a library: ``cuda12.8`` of ``libexample_cuda128.so``; empty where there is none.
 
     CUDA's minor is one digit there, ROCm's major is one digit below 10: ``rocm72`` and ``rocm714`` are 7.2 and 7.14.
     """
-    found = re.search(r"_(?:(cuda)(\d\d)(\d)|(rocm)(1\d|[2-9])(\d{1,2}))(?=[_.])", path.rpartition("/")[2])
-    name, major, minor = [part for part in found.groups() if part] if found else ("", "", "")
-    return f"{name}{major}.{minor}" if found else ""
+    found = re.search(r"_(?:(cuda)(\d\d)(\d)|(rocm)(1\d|[2-9])(\d{1,2})|(xpu)\d{0,4})(?=[_.])", path.rpartition("/")[2])
+    name, *numbers = [part for part in found.groups() if part] if found else [""]
+    return name + ".".join(numbers)
 
 
 def _told(images: Counter[str]) -> dict[str, str]:

@@ -106,7 +106,7 @@ def _laid(facts: dict[str, Any], *, mixed: bool) -> dict[str, Any]:
     return facts if mixed or "stray" not in facts else {key: facts[key] for key in _FLOORS if key in facts}
 
 
-_FLOORS = ("glibc", "tag")
+_FLOORS = ("glibc", "glibc_by", "tag")
 
 
 def _floor(platform: str, facts: dict[str, Any], wheels: Iterable[dict[str, Any]]) -> dict[str, str]:
@@ -150,14 +150,14 @@ def _with_glibc(row: Row, carried: dict[str, Any]) -> Row:
     if not carried.get("glibc") or carried.get("floor", now) != now:
         return row
     inferred = " ".join(field for field in row.get("inferred", "").split() if field != "glibc")
-    told = row | {"glibc": floor_of(carried.get("tag", ""), carried) or now, "inferred": inferred}
+    told = row | {"glibc": floor_of(carried.get("tag", ""), carried, row["runtime"]) or now, "inferred": inferred}
     return {key: value for key, value in told.items() if value or key not in {"glibc", "inferred"}}
 
 
 def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
     """The row with what was measured in a wheel of it: its targets, and that its runtime was seen."""
     floor = carried.get("floor", "")
-    if floor and row.get("glibc", "") not in {floor, floor_of(floor, carried)}:
+    if floor and row.get("glibc", "") not in {floor, floor_of(floor, carried, row["runtime"])}:
         return row  # what was read is another wheel
     told = _with_targets(_with_runtime(row, carried), carried, guessed=row["how"] == "inferred")
     confirmed = row.get("kernels") == "-" == targets_of(carried, row["runtime"]) and source not in row["source"].split()

@@ -56,11 +56,11 @@ def measure(
     return found
 
 
-def _floors(index: Index, file: File, platform: str) -> dict[str, str]:
+def _floors(index: Index, file: File, platform: str) -> dict[str, Any]:
     """The glibc that the objects of a wheel ask for, and that of its tag."""
-    glibc = index.derived(file, f"glibc {platform}", lambda: asked(index, file, platform).encode()).decode()
+    told: dict[str, Any] = json.loads(index.derived(file, f"floors {platform}", lambda: asked(index, file, platform)))
     tags = dict(place.split() for place in platforms(file.name) if " " in place)
-    return {"glibc": glibc} | ({"tag": tags[platform]} if platform in tags else {})
+    return told | ({"tag": tags[platform]} if platform in tags else {})
 
 
 def _platforms(file: File) -> set[str]:

@@ -97,7 +97,12 @@ class Measured:
         """Of each wheel that was looked into: platform, file, glibc, libraries needed and bundled, stray targets."""
         for platform, facts in self.facts.get("carried", {}).items():
             words = {"glibc": "objects", "tag": "tag"}
-            floors = ", ".join(f"{word} {facts[key]}" for key, word in words.items() if facts.get(key, "-") != "-")
+            floors = ", ".join(
+                [
+                    *(f"{word} {facts[key]}" for key, word in words.items() if facts.get(key, "-") != "-"),
+                    *(f"{runtime} {floor}" for runtime, floor in facts.get("glibc_by", {}).items()),
+                ]
+            )
             yield (
                 platform,
                 facts.get("file", ""),
@@ -106,9 +111,13 @@ class Measured:
             )
 
 
-def floor_of(tag: str, carried: dict[str, Any]) -> str:
-    """The glibc that wheels of a tag need: what their objects ask for, where one was read that asks for more."""
+def floor_of(tag: str, carried: dict[str, Any], runtime: str = "") -> str:
+    """The glibc that wheels of a tag need: what their objects ask for, where one was read that asks for more.
+
+    ``runtime``: of the libraries for several, of which one is loaded, the one that counts.
+    """
     asked = carried.get("glibc", "-") if carried.get("tag", "") == tag else "-"
+    asked = carried.get("glibc_by", {}).get(runtime, asked)
     return max(tag or "0", asked, key=versions.release) if asked != "-" else tag
 
 
