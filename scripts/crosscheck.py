@@ -193,10 +193,12 @@ def _floors(build: Build, release: Any, platform: str, groups: list[Any], differ
     """The lowest system: that of one of the wheels for the row's Pythons."""
     wanted, carried = set(build.python), release.get("carried", {}).get(platform, {})
     tags = {floor for floor, listed, _ in groups if wanted & expand(listed, release["python"])}
-    floors = set(filter(None, (floor_of(tag, carried, build.runtime) for tag in tags)))
+    floors = {floor: tag for tag in tags if (floor := floor_of(tag, carried, build.runtime))}
     field = {"linux": "glibc", "macosx": "macos"}.get(platform.partition("_")[0], "")
     if floors and field and getattr(build, field) not in floors:
         yield from differs(field, getattr(build, field), " ".join(sorted(floors, key=Version)))
+    elif field == "glibc" and build.glibc in floors:
+        yield from differs("tag", build.tag or build.glibc, floors[build.glibc] or build.glibc)
 
 
 def _requirements(build: Build, platform: str, groups: list[Any], differs: Any) -> Iterator[Difference]:

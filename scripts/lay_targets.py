@@ -130,7 +130,7 @@ def _split(row: Row, measured: dict[str, Any], source: str, *, settled: bool = F
         """The row for each kind of wheel of a release, with the platforms that it is of."""
         kinds: list[tuple[Row, list[str]]] = []
         for platform in row["platforms"].split():
-            carried = measured.get(version, {}).get(platform, {})
+            carried = measured.get(row.get("published", version), {}).get(platform, {})
             told = _told(row if settled else _with_glibc(row, carried), carried, source)
             same = next((platforms for other, platforms in kinds if other == told), None)
             if same is None:
@@ -150,8 +150,14 @@ def _with_glibc(row: Row, carried: dict[str, Any]) -> Row:
     if not carried.get("glibc") or carried.get("floor", now) != now:
         return row
     inferred = " ".join(field for field in row.get("inferred", "").split() if field != "glibc")
-    told = row | {"glibc": floor_of(carried.get("tag", ""), carried, row["runtime"]) or now, "inferred": inferred}
-    return {key: value for key, value in told.items() if value or key not in {"glibc", "inferred"}}
+    told = {**row, "tag": "", "inferred": inferred, **glibc(carried.get("tag", ""), carried, row["runtime"])}
+    return {key: value for key, value in told.items() if value or key not in {"glibc", "tag", "inferred"}}
+
+
+def glibc(tag: str, carried: dict[str, Any], runtime: str = "") -> dict[str, str]:
+    """The glibc that wheels of a tag need, and that of the tag where their objects ask for more."""
+    floor = floor_of(tag, carried, runtime)
+    return {"glibc": floor, "tag": tag if tag != floor else ""}
 
 
 def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
@@ -177,7 +183,7 @@ def _with_targets(row: Row, carried: dict[str, Any], *, guessed: bool = False) -
     stated = row.get("kernels", "")
     inferred = row.get("inferred", "").split()
     guessed = guessed or row.get("note", "").startswith(GUESSED) or "kernels" in inferred
-    if not targets or row["runtime"] == "cpu" or (stated not in {"", "-"} and not guessed):
+    if not _of_maker(row["runtime"], targets) or (stated not in {"", "-"} and not guessed):
         return row
     if stated == targets and not guessed:
         return row
@@ -186,6 +192,13 @@ def _with_targets(row: Row, carried: dict[str, Any], *, guessed: bool = False) -
         told.pop("note")
         told["how"] = "measured"  # nothing but the targets was a guess
     return {key: value for key, value in told.items() if value or key not in {"inferred", "note"}}
+
+
+def _of_maker(runtime: str, targets: str) -> bool:
+    """Whether there are targets and they may be those of a runtime: AMD's are not CUDA's, a CPU's build has none."""
+    kind = runtime.rstrip(".0123456789")
+    own = {"cuda": ("sm_", "compute_", "-"), "rocm": ("gfx", "-"), "": ("",)}.get(kind, ("-",))
+    return bool(targets) and kind != "cpu" and all(target.startswith(own) for target in targets.split())
 
 
 def _with_runtime(row: Row, carried: dict[str, Any]) -> Row:

@@ -28,11 +28,12 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 import wheel_runtime  # noqa: E402
 from crosscheck import ENVIRONMENTS, expand  # noqa: E402
+from lay_targets import glibc  # noqa: E402
 from simple_index import write_whole  # noqa: E402
 from wheel_facts import python_key, spell  # noqa: E402
 
 from compat.matrix import canonical, matrix, schema, store  # noqa: E402 - found through the line above
-from compat.matrix.measured import MACS, floor_of  # noqa: E402
+from compat.matrix.measured import MACS  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -240,7 +241,7 @@ def _row(
         "runtime": "cuda" + ".".join(cuda.split(".")[:2]) if cuda not in {"", "cpu"} else cuda,
         "python": " ".join(listed),
         "platforms": platform,
-        "glibc": floor_of(floor, carried) if platform.startswith("linux") else "",
+        **(glibc(floor, carried) if platform.startswith("linux") else {}),
         "macos": floor if platform.startswith("macosx") else "",
         "kernels": carried.get("targets", "") or ("-" if platform == "any" else ""),
         "cuda_from": _cuda_from(held) if cuda not in {"", "cpu"} else "",

@@ -35,7 +35,7 @@ def is_read(build: Build, named: str) -> bool:
 
     ``named``: the newest glibc in a name that it reads; empty where it reads all.
     """
-    return not (named and build.glibc) or bool(build.index) or reaches(named, build.glibc)
+    return not (named and build.glibc) or bool(build.index) or reaches(named, build.tag or build.glibc)
 
 
 def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:

@@ -34,6 +34,7 @@ _COLUMNS: Final = {
     "Python": "python",
     "platforms": "platforms",
     "glibc": "glibc",
+    "by its name": "tag",
     "macOS": "macos",
     "kernels": "kernels",
     "CUDA from": "cuda_from",

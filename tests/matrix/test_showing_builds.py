@@ -61,9 +61,9 @@ def tables(text):
 @pytest.mark.parametrize(
     ("text", "platforms", "glibc", "date"),
     [
-        ("tensorflow==1.2.0", "linux_x86_64", "2.5", "2017-06-15"),  # older than the first row
+        ("tensorflow==1.2.0", "linux_x86_64", "2.17", "2017-06-15"),  # older than the first row
         ("tensorflow==2.16.0rc0", "linux_x86_64", "2.17", "2024-02-23"),  # a preview
-        ("sgl-kernel==0.3.21", "linux_x86_64", "2.17", "2026-01-14"),  # a distribution without rows
+        ("sgl-kernel==0.3.21", "linux_x86_64", "2.27", "2026-01-14"),  # a distribution without rows
         ("nvidia-cublas-cu12==12.4.5.8", "linux_x86_64", "2.17", "2024-04-03"),  # libraries of a toolkit
     ],
 )

@@ -78,6 +78,12 @@ def test_what_was_recorded_before_gets_its_glibc_and_keeps_the_rest(site, run, w
     assert told == {"file": NAME, "deep": True, "targets": "sm_80", "glibc": "2.14", "tag": "2.5"}
 
 
+def test_of_libraries_for_several_runtimes_each_counts_for_its_own():
+    objects = {"a/lib_cpu.so": {"GLIBC_2.4"}, "a/lib_cuda118.so": {"GLIBC_2.2.5"}, "a/lib_cuda126.so": {"GLIBC_2.34"}}
+    assert glibc_floor.told(objects) == {"glibc": "2.4", "glibc_by": {"cuda12.6": "2.34"}}
+    assert glibc_floor.told({"a/lib_cuda126.so": {"GLIBC_2.34"}, "a/b.so": set()}) == {"glibc": "2.34"}
+
+
 ROW = '{ versions = "1.0", runtime = "cuda12.8", platforms = "linux_x86_64", glibc = "%s", kernels = "sm_80", source = "s", how = "measured" }'
 
 
@@ -98,4 +104,6 @@ def test_a_row_gets_what_the_tag_or_the_objects_ask_for(tmp_path, stated, object
     path = tmp_path / "demo.toml"
     path.write_text(f'schema = "envcheck.matrix/1"\n\nbuilds.demo = [\n  {ROW % stated},\n]\n\n[sources]\ns = "a"\n')
     assert lay_targets.main(["demo", "--matrix", str(tmp_path)]) == 0
-    assert f'glibc = "{told}"' in path.read_text()
+    text = path.read_text()
+    assert f'glibc = "{told}"' in text
+    assert ('tag = "2.5"' in text) is (told != tag)

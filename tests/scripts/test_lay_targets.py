@@ -162,6 +162,12 @@ def laid(tmp_path):
             [row("1.0", index="elsewhere")],
             id="the wheel of another index is another",
         ),
+        pytest.param(
+            [row("1.0", runtime="rocm7.0"), row("1.0", runtime="cann8.0")],
+            {"1.0": release(linux_x86_64="sm_80")},
+            [row("1.0", runtime="rocm7.0"), row("1.0", runtime="cann8.0")],
+            id="code for one maker is none of a build for another",
+        ),
     ],
 )
 def test_measured_targets_become_rows(laid, before, releases, after):

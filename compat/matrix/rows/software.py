@@ -238,6 +238,7 @@ class Build(Row):
         platforms: ``linux_x86_64``, ``linux_i686``, ``win_amd64``, ``win32``, ``macosx_arm64``, ... or ``any``.
         glibc: lowest glibc on which its wheels are taken and load: of the tag or, where greater, of the objects; empty
             outside Linux.
+        tag: glibc that the names of its wheels say, where their objects ask for more; empty where it is the same.
         kernels: GPU targets it carries; empty if not known, ``-`` if it takes its kernels from elsewhere.
         cuda_from: see :class:`compat.plan.PlannedBuild`.
         cudnn: cuDNN it bundles or needs, as exact as known.
@@ -275,6 +276,7 @@ class Build(Row):
     python: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     glibc: str = ""
+    tag: str = ""
     kernels: tuple[str, ...] = ()
     cuda_from: CudaFrom = ""
     cudnn: str = ""
