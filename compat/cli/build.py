@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import typer
 
-from compat.cli import completion
 from compat.cli.options import (
     ImageOptions,
     IndexOptions,
@@ -15,6 +14,7 @@ from compat.cli.options import (
     Texts,
     WishOptions,
     finite,
+    requested,
 )
 from compat.lazy import dataclass
 
@@ -62,12 +62,7 @@ class EngineOptions:
 
 
 def command(
-    requirements: Annotated[
-        Texts,
-        typer.Argument(
-            metavar="REQ", help="What to install, such as torch==2.0.1.", autocompletion=completion.requirements
-        ),
-    ] = None,
+    requirements: Annotated[Texts, requested("What to install, such as torch==2.0.1.")] = None,
     *,
     engine: EngineOptions,
     wishing: WishOptions,

@@ -6,18 +6,12 @@ from typing import Annotated
 import typer
 
 from compat.ci import FORMATS
-from compat.cli import completion
-from compat.cli.options import Formats, IndexOptions, Overlay, Speech, Texts, WishOptions
+from compat.cli.options import Formats, IndexOptions, Overlay, Speech, Texts, WishOptions, requested
 from compat.survey import Grid
 
 
 def command(
-    requirements: Annotated[
-        Texts,
-        typer.Argument(
-            metavar="REQ", help="Frameworks, one image each (or --config).", autocompletion=completion.requirements
-        ),
-    ] = None,
+    requirements: Annotated[Texts, requested("Frameworks, one image each (or --config).")] = None,
     *,
     config: Annotated[
         str, typer.Option(metavar="FILE", help="File with [tool.envcheck.matrix]; pyproject.toml if no REQ.")

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from compat.cli import completion
 from compat.cli.options import (
     Formats,
     ImageOptions,
@@ -15,16 +14,12 @@ from compat.cli.options import (
     TargetOptions,
     Texts,
     WishOptions,
+    requested,
 )
 
 
 def command(
-    requirements: Annotated[
-        Texts,
-        typer.Argument(
-            metavar="REQ", help="What to install, such as torch==2.0.1.", autocompletion=completion.requirements
-        ),
-    ] = None,
+    requirements: Annotated[Texts, requested("What to install, such as torch==2.0.1.")] = None,
     *,
     ignore_file: Annotated[
         str, typer.Option(metavar="FILE", help="Write a .dockerignore too: nothing but the files copied travels.")

@@ -5,8 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compat.cli import completion
-from compat.cli.options import Choice, Detail, Formats, Overlay, Speech, Texts, WishOptions, finite, level, typed
+from compat.cli.options import (
+    Choice,
+    Deadline,
+    Detail,
+    Formats,
+    Overlay,
+    Speech,
+    Texts,
+    WishOptions,
+    level,
+    requested,
+    typed,
+)
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.render import NODE_FORMATS, REPORT_FORMATS, STAMPED
@@ -58,20 +69,13 @@ class Demands:
 
 
 def command(
-    requirements: Annotated[
-        Texts,
-        typer.Argument(
-            metavar="REQ", help="What should run here, such as torch==2.9.1.", autocompletion=completion.requirements
-        ),
-    ] = None,
+    requirements: Annotated[Texts, requested("What should run here, such as torch==2.9.1.")] = None,
     *,
     node: Annotated[str, typer.Option("--node", metavar="NAME", help="Name of this machine in the answer.")] = "",
     script: Annotated[
         bool, typer.Option("--script", help="Print the checked steps as a script to review, instead of the report.")
     ] = False,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together.")
-    ] = 5.0,
+    timeout: Deadline = 5.0,
     patient: Patient,
     choice: Choice,
     demands: Demands,

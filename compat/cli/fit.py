@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli import completion
-from compat.cli.options import Formats, Overlay, Speech, Texts
+from compat.cli.options import Formats, Overlay, Speech, Texts, gpu_option
 
 if TYPE_CHECKING:
     from compat.app.fitting import Fit
@@ -19,15 +18,7 @@ def command(
         str, typer.Argument(metavar="MODEL", help="A .safetensors, .gguf or .index.json file, or a size: 13.5GiB.")
     ],
     *,
-    gpu: Annotated[
-        Texts,
-        typer.Option(
-            "--gpu",
-            metavar="NAME",
-            help="GPU, MIG slice or instance type (repeatable).",
-            autocompletion=completion.gpus,
-        ),
-    ] = None,
+    gpu: Annotated[Texts, gpu_option("GPU, MIG slice or instance type (repeatable).")] = None,
     config: Annotated[str, typer.Option("--config", metavar="FILE", help="The model's config.json.")] = "",
     context: Annotated[
         int, typer.Option("--context", metavar="N", min=0, max=2**31, help="Tokens that a cache is wanted for.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compat.cli import completion
-from compat.cli.options import Formats, Overlay, Speech, Texts
+from compat.cli.options import Formats, Overlay, Speech, Texts, requested
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,9 +73,7 @@ def list_(
 
 
 def recommend(
-    requirements: Annotated[
-        list[str], typer.Argument(metavar="REQ", help="Such as 'torch==2.9.1'.", autocompletion=completion.requirements)
-    ],
+    requirements: Annotated[list[str], requested("Such as 'torch==2.9.1'.")],
     *,
     memory: Memory = "",
     watts: Watts = "",

@@ -4,16 +4,14 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Formats, Overlay, Speech, finite
+from compat.cli.options import Deadline, Formats, Overlay, Speech
 
 
 def command(
     *,
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
     full: Annotated[bool, typer.Option("--full", help="Keep UUIDs and names of people, never secrets.")] = False,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together.")
-    ] = 5.0,
+    timeout: Deadline = 5.0,
     speech: Annotated[Speech, Formats("text", "json")],
     overlay: Overlay,
 ) -> int:

@@ -38,7 +38,6 @@ class Formats:
             raise InputError(f"format {name!r} is not known here", where="--format", expected=", ".join(self.names))
 
 
-_MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
 _CHOICES: Final = {"form": "plain or factory", "builder": "buildkit or classic", "installer": "pip, uv or auto"}
 LANG: Final = "Language of text: en or zh-CN. [default: that of the locale]"
 
@@ -53,6 +52,16 @@ def format_option(formats: Formats) -> Any:
     ]
 
 
+def requested(text: str) -> Any:
+    """The argument REQ of a command, with its help."""
+    return typer.Argument(metavar="REQ", help=text, autocompletion=completion.requirements)
+
+
+def gpu_option(text: str) -> Any:
+    """The option ``--gpu`` of a command, with its help."""
+    return typer.Option("--gpu", metavar="NAME", help=text, autocompletion=completion.gpus)
+
+
 _LONGEST_WAIT: Final = 30 * 24 * 3600  # seconds; longer ones overflow the clocks of some systems
 
 
@@ -65,6 +74,11 @@ def finite(option: typer.CallbackParam, seconds: float) -> float:
     if not seconds <= _LONGEST_WAIT:
         raise InputError(f"{seconds:g} seconds", where=f"--{option.name}", expected="at most 30 days, such as 30")
     return seconds
+
+
+Deadline = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,15 +232,7 @@ class TargetOptions:
     host: Annotated[
         Texts, typer.Option("--host", metavar="FILE", help="Facts of a machine (JSON, TOML, or this; repeatable).")
     ] = None
-    gpu: Annotated[
-        Texts,
-        typer.Option(
-            "--gpu",
-            metavar="NAME",
-            help="GPU by name, PCI id, sm_XX, gfxNNN or instance type (repeatable).",
-            autocompletion=completion.gpus,
-        ),
-    ] = None
+    gpu: Annotated[Texts, gpu_option("GPU by name, PCI id, sm_XX, gfxNNN or instance type (repeatable).")] = None
     driver: Annotated[str, typer.Option("--driver", metavar="V", help="NVIDIA or amdgpu driver version.")] = ""
     cuda: Annotated[str, typer.Option("--cuda", metavar="X.Y", help="Only this CUDA runtime.")] = ""
     rocm: Annotated[str, typer.Option("--rocm", metavar="X.Y", help="Only this ROCm runtime.")] = ""
@@ -350,51 +356,3 @@ class PlatformOptions:
         from compat.app.platforms import named
 
         return named(self.platform or ())
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeOptions:
-    """What to probe, and for how long."""
-
-    level: Annotated[str, typer.Option(metavar="LEVEL", help="driver, framework, bench or stress.")] = "framework"
-    framework: Annotated[
-        Texts,
-        typer.Option(
-            "--framework",
-            metavar="MODULE",
-            help="torch, tensorflow, jax or paddle (repeatable).  [default: those installed]",
-        ),
-    ] = None
-    expect: Annotated[str, typer.Option(metavar="RUNTIME", help="Planned runtime, such as cuda12.6 or cpu.")] = ""
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Deadline of the whole run.")
-    ] = 600.0
-    seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Length of the stress level.")
-    ] = 60.0
-    contribute: Annotated[
-        str, typer.Option(metavar="FILE", help="Write what the run proved of its builds, as matrix rows to review.")
-    ] = ""
-
-    def modules(self) -> "tuple[str, ...]":
-        """The modules to test; empty for those installed.
-
-        Raises:
-            InputError: for one that no probe tests.
-        """
-        for name in self.framework or ():
-            if name not in _MODULES:
-                raise InputError(f"no probe tests {name!r}", where="--framework", expected=", ".join(_MODULES))
-        return tuple(self.framework or ())
-
-    def runtime(self) -> str:
-        """The runtime expected; empty to take the plan's.
-
-        Raises:
-            InputError: if it is none.
-        """
-        from re import fullmatch
-
-        if not fullmatch(r"(cuda|rocm)[0-9]{1,3}(\.[0-9]{1,3}){0,2}|cpu|xpu|metal|tpu|", self.expect):
-            raise InputError(f"runtime {self.expect!r}", where="--expect", expected="cuda12.6, rocm6.4 or cpu")
-        return self.expect

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import ProbeOptions, Speech
-from compat.cli.verify import FORMATS, contribute, outcome, told
+from compat.cli.options import Speech
+from compat.cli.verify import FORMATS, ProbeOptions, contribute, outcome, told
 
 
 def command(

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli import completion
-from compat.cli.options import Formats, IndexOptions, Overlay, Speech, TargetOptions, Texts, WishOptions
+from compat.cli.options import Formats, IndexOptions, Overlay, Speech, TargetOptions, Texts, WishOptions, requested
 from compat.lock import FORMATS
 
 if TYPE_CHECKING:
@@ -15,14 +14,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    requirements: Annotated[
-        Texts,
-        typer.Argument(
-            metavar="REQ",
-            help="What is wanted, such as torch==2.9.1 'jax>=0.6'.",
-            autocompletion=completion.requirements,
-        ),
-    ] = None,
+    requirements: Annotated[Texts, requested("What is wanted, such as torch==2.9.1 'jax>=0.6'.")] = None,
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Tell for each choice what lost to it, and why.")] = False,
     dtype: Annotated[

@@ -1,16 +1,66 @@
 """``envcheck verify``: the probes, run in a container of an image."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from compat.cli.options import Formats, ProbeOptions, Speech
+from compat.cli.options import Formats, Speech, Texts, finite
 from compat.errors import InputError
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from compat.build import Verification
 
 FORMATS = Formats("text", "json", "junit", "markdown", "github", "sarif", "html")
+_MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """What to probe, and for how long."""
+
+    level: Annotated[str, typer.Option(metavar="LEVEL", help="driver, framework, bench or stress.")] = "framework"
+    framework: Annotated[
+        Texts,
+        typer.Option(
+            "--framework",
+            metavar="MODULE",
+            help="torch, tensorflow, jax or paddle (repeatable).  [default: those installed]",
+        ),
+    ] = None
+    expect: Annotated[str, typer.Option(metavar="RUNTIME", help="Planned runtime, such as cuda12.6 or cpu.")] = ""
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Deadline of the whole run.")
+    ] = 600.0
+    seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Length of the stress level.")
+    ] = 60.0
+    contribute: Annotated[
+        str, typer.Option(metavar="FILE", help="Write what the run proved of its builds, as matrix rows to review.")
+    ] = ""
+
+    def modules(self) -> tuple[str, ...]:
+        """The modules to test; empty for those installed.
+
+        Raises:
+            InputError: for one that no probe tests.
+        """
+        for name in self.framework or ():
+            if name not in _MODULES:
+                raise InputError(f"no probe tests {name!r}", where="--framework", expected=", ".join(_MODULES))
+        return tuple(self.framework or ())
+
+    def runtime(self) -> str:
+        """The runtime expected; empty to take the plan's.
+
+        Raises:
+            InputError: if it is none.
+        """
+        from re import fullmatch
+
+        if not fullmatch(r"(cuda|rocm)[0-9]{1,3}(\.[0-9]{1,3}){0,2}|cpu|xpu|metal|tpu|", self.expect):
+            raise InputError(f"runtime {self.expect!r}", where="--expect", expected="cuda12.6, rocm6.4 or cpu")
+        return self.expect
 
 
 def command(
