@@ -24,7 +24,7 @@ TABLES: Final[Mapping[str, str]] = {
 }
 
 
-def table_of(name: str, config: str) -> Any:
+def table_of(name: str, config: str = "") -> Any:
     """The table ``[tool.envcheck.NAME]`` of a file, or of the ``pyproject.toml`` here; ``None`` if absent.
 
     Raises:

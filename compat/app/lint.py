@@ -67,14 +67,13 @@ class Settings:
         return tuple(code for wanted, given in self.exceptions.items() if fnmatchcase(path, wanted) for code in given)
 
 
-def settings_of(config: str = "") -> Settings:
+def settings_of() -> Settings:
     """The settings of the ``pyproject.toml`` here.
 
     Raises:
         InputErrors: naming each key that is unknown or holds something else.
     """
-    raw = table_of("lint", config)
-    where = f"{config or CONFIGURATION}: [tool.envcheck.lint]"
+    raw, where = table_of("lint"), f"{CONFIGURATION}: [tool.envcheck.lint]"
     if raw is None:
         return Settings()
     if not isinstance(raw, dict):

@@ -52,6 +52,7 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix, *, conda:
     apart = [item for _, items, _ in told for item in items]
     listed = [line for *_, lines in told for line in lines]
     pythons = tuple(ask.python for ask in asks.values() if ask.kind == "conda" and ask.python)
+    installs = (step for ask in asks.values() for stage in ask.stages for step in stage.installs)
     known = [text for name, text in listed if _is_known(name, matrix)]
     beside = [text for name, text in listed if not _is_known(name, matrix)]
     return Wishes(
@@ -59,7 +60,7 @@ def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix, *, conda:
         beside=tuple(dict.fromkeys(beside)),
         pythons=pythons,
         conda=tuple(dict.fromkeys(apart)),
-        channels=tuple(dict.fromkeys(text for ask in asks.values() for text in _channels(ask))) if apart else (),
+        channels=tuple(dict.fromkeys(name for step in installs for name in step.channels)) if apart else (),
     )
 
 
@@ -130,10 +131,6 @@ def _apart(name: str, ask: Ask, matrix: Matrix, *, taken: bool) -> list[str]:
         hint = "`envcheck dockerfile` takes the others from conda's channels; CUDA is named by --cuda"
         raise InputError(why, where=name, expected="what is on the package index under pip:", hint=hint)
     return [item.written for item in found]
-
-
-def _channels(ask: Ask) -> list[str]:
-    return [name for stage in ask.stages for step in stage.installs for name in step.channels]
 
 
 def _is_known(name: str, matrix: Matrix) -> bool:

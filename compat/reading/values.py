@@ -125,21 +125,21 @@ def system(pair: Pair) -> Iterator[Claim]:
     yield from system_claims(pair.value)
 
 
-def system_claims(value: str, weight: Weight = Weight.RUNNING) -> Iterator[Claim]:
+def system_claims(value: str) -> Iterator[Claim]:
     """Name, tag, platform and architecture that an operating-system line states."""
     value = value.strip(" \"'")
     if empty(value):
         return
     printed, arch = split_architecture(value)
     if tag := spelling(printed):
-        yield Claim("os", tag, weight=weight)
+        yield Claim("os", tag)
     if not printed.lower().startswith(("linux-", "posix", "nt")) and printed.lower() not in _BARE_SYSTEMS:
-        yield Claim("os_name", printed, weight=weight)
+        yield Claim("os_name", printed)
     if kind := platform(printed):
         yield Claim("platform", kind, weight=Weight.HINT)
     if arch:
         mac = kind == "darwin" and arch == "arm64"
-        yield Claim("arch", "arm64" if mac else architecture(arch), weight=weight)
+        yield Claim("arch", "arm64" if mac else architecture(arch))
     if not tag and "Linux-" in value:
         yield from platform_claims(value)
 

@@ -53,12 +53,8 @@ def plain(text: str) -> str:
     >>> plain('{"a": 1, /* one */}')
     '{"a": 1           }'
     """
-    text = _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else _blank(found[0]), text)
+    text = _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
     return _TRAILING.sub(lambda found: found[1] or " ", text)
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
 
 
 def _files(document: Located) -> Iterator[Located]:

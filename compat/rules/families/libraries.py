@@ -144,7 +144,7 @@ class LibraryMismatch(Rule):
             system = item.row is not None and item.row.cuda_from == "system"
             if not is_version(have) or not is_version(item.cudnn):
                 continue
-            first = _put_first(host, "libcudnn")
+            first = _put_first(host)
             older = first and is_version(first.version) and joint.stands_in(first.version, item.cudnn)
             if not system and first and isinstance(older, Clash) and older.wants.startswith(">"):
                 return Found(
@@ -188,10 +188,10 @@ class LibraryMismatch(Rule):
         return Found(detail=detail, facts=(f"packages.{part}",)) if part else None
 
 
-def _put_first(host: Host, stem: str) -> Library | None:
-    """The copy of a library that LD_LIBRARY_PATH puts before every other one."""
+def _put_first(host: Host) -> Library | None:
+    """The copy of cuDNN that LD_LIBRARY_PATH puts before every other one."""
     first = (item for item in host.libraries or () if item.loaded and item.origin == "LD_LIBRARY_PATH")
-    return next((item for item in first if item.name.startswith(f"{stem}.so")), None)
+    return next((item for item in first if item.name.startswith("libcudnn.so")), None)
 
 
 class LdLibraryPathShadow(NvidiaRule):
