@@ -23,6 +23,7 @@ _CUDA_TAG: Final = re.compile(
     r"(?P<cuda>\d{1,2}\.\d(?:\.\d)?)-(?:(?P<cudnn>cudnn\d*)-)?(?P<flavour>base|runtime|devel)(?:-(?P<os>[a-z]+[\d.]+))?"
 )
 _TORCH_TAG: Final = re.compile(r"(?P<torch>[\d.]+)-cuda(?P<cuda>[\d.]+)-cudnn(?P<cudnn>\d+)-(?P<flavour>runtime|devel)")
+_NIGHTLY_TAG: Final = re.compile(r"nightly-(?P<flavour>runtime|devel)-cuda(?P<cuda>[\d.]+)-cudnn(?P<cudnn>\d+)")
 # CUDA as makers of other images write it into a tag: ``cuda11.2``, ``cuda-12.1.1``, ``cuda102``, ``cu121``.
 _NAMED_CUDA: Final = re.compile(r"(?<![a-z])cu(?:da)?[-_]?(?:(\d{1,2}\.\d{1,2}(?:\.\d)?)|(\d{1,2})(\d))(?!\d)")
 _PYTHON_TAG: Final = re.compile(r"(?:[\d]-)?(?P<python>3\.\d{1,2})\b")
@@ -224,9 +225,10 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
         return {**said, "installed": {found[1]: ""}}
     if found := re.match(r"([\d.]+(?:-?rc\d+)?)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
         return {"kind": "cuda", "python": "unknown", "installed": {"tensorflow": found[1].replace("-", "")}}
-    if found := _TORCH_TAG.search(tag) if repository.rpartition("/")[2] == "pytorch" else None:
+    torch = repository.rpartition("/")[2] == "pytorch"
+    if found := (_TORCH_TAG.search(tag) or _NIGHTLY_TAG.fullmatch(tag)) if torch else None:
         said = found.groupdict()
-        return {"kind": "cuda", "python": "unknown", "installed": {"torch": said.pop("torch")}, **said}
+        return {"kind": "cuda", "python": "unknown", "installed": {"torch": said.pop("torch", "")}, **said}
     return {}
 
 

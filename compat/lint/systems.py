@@ -46,7 +46,7 @@ def key_rotated(scene: Scene) -> Iterator[Finding]:
     if base is None or command is None or not _has_nvidia_list(base):
         return
     name, version = next(iter(base.installed.items()))
-    day, new_key = _published(name, version, scene.matrix), scene.matrix.turn("cuda-apt-key").version
+    day, new_key = _published(name, version, f"cuda{bases.cuda_minor(base)}", scene.matrix), scene.matrix.turn("cuda-apt-key").version
     if day and day < new_key:
         stops = f"`{command.text[:40]}` stops with NO_PUBKEY A4B469963BF863CC"
         detail = f"{base.reference} is from before NVIDIA's new apt key ({new_key}): {stops}."
@@ -54,9 +54,14 @@ def key_rotated(scene: Scene) -> Iterator[Finding]:
         yield of_base("base-apt-key-rotated", scene, command.line, detail, confidence="likely", fix=fix)
 
 
-def _published(name: str, version: str, matrix: Matrix) -> str:
-    """The day of a framework's release; of one from before the matrix, that of the oldest there, which came later."""
+def _published(name: str, version: str, runtime: str, matrix: Matrix) -> str:
+    """The day of a framework's release; of one from before the matrix, that of the oldest there, which came later.
+
+    Of a nightly it is not later than the last release for its CUDA.
+    """
     rows = [row for row in matrix.builds(name) if row.date]
+    if not version:
+        return max((row.date for row in rows if row.runtime == runtime), default="")
     oldest = min(rows, key=lambda row: versions.parsed(row.version), default=None)
     version = version.partition("rc")[0]  # a candidate came before its release
     days = [row.date for row in rows if row.version == version]

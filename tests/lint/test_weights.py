@@ -16,6 +16,7 @@ def on(image):
 
 
 OLDER = on("nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04")
+TEAM = "FROM registry.example/team/cuda:cuda112-cudnn8-py310\n"
 NEWER = on("nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04")
 BARE = on("nvidia/cuda:11.8.0-base-ubuntu22.04")
 
@@ -38,8 +39,8 @@ WEIGHED = [
     # an older minor of the same major has the library by name, another major has not
     (
         "base-runtime-mismatch",
-        OLDER + "RUN pip3 install onnxruntime-gpu==1.16.3\n",
-        ("warning", "certain", 3),
+        TEAM + "RUN pip3 install tensorflow==2.12.0\n",
+        ("warning", "certain", 2),
         "CUDA 11.8",
     ),
     ("base-runtime-mismatch", OLDER + "RUN pip3 install tensorflow==2.12.0\n", ("error", "certain", 3), "cuDNN 8.6"),
