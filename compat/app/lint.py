@@ -26,7 +26,7 @@ from compat.sources.installers import ADDING
 from compat.sources.values import PROJECT, PROJECT_FILE, Ask, Install
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
@@ -120,9 +120,10 @@ def lint_files(
     machines = machines_of(target, matrix) if target.described or target.hosts else ()
     named = bool(target.hosts or target.gpus or target.driver)
 
-    def judged(ask: Ask, machine: Host | None, on: Host | None) -> Report:
+    def judged(ask: Ask, machine: Host | None, gpu: str, on: Host | None) -> Report:
+        part = ask if named else ask.on(gpu)
         return lint(
-            replace(ask, arch=machine.arch or "" if machine else ""),
+            replace(part, arch=machine.arch or "" if machine else ""),
             matrix,
             on=machine if named else on,
             select=select,
@@ -130,10 +131,10 @@ def lint_files(
         )
 
     reports = [
-        repaired(ask, matrix, partial(judged, machine=machine, on=own), partial(ask_of, ask.file))
+        repaired(ask, matrix, partial(judged, machine=machine, gpu=gpu, on=own), partial(ask_of, ask.file))
         for machine in machines or (None,)
         for ask in asks
-        for own in ((None,) if named else _own_machines(ask, matrix))
+        for gpu, own in ((("", None),) if named else _own_machines(ask, matrix))
     ]
     found = {(each.code, each.place, each.detail): each for report in reports for each in report.findings}
     return Report(
@@ -161,15 +162,18 @@ def _once(findings: Collection[Finding], asks: Sequence[Ask]) -> list[Finding]:
     ]
 
 
-def _own_machines(ask: Ask, matrix: Matrix) -> tuple[Host | None, ...]:
-    """The machines that a file itself names by their GPUs; ``None`` in place of one that is not known, or of all."""
-    found: list[Host | None] = []
+def _own_machines(ask: Ask, matrix: Matrix) -> Iterator[tuple[str, Host | None]]:
+    """The GPUs that a file itself names, and the machines with them; ``None`` in place of one that is not known.
+
+    What is left to any machine, or all of it, comes last.
+    """
     for gpu in ask.gpus:
         try:
-            found += machines_of(Target(gpus=(gpu,)), matrix)[:1]
+            yield gpu, machines_of(Target(gpus=(gpu,)), matrix)[0]
         except InputError:
-            found.append(None)
-    return tuple(found) or (None,)
+            yield gpu, None
+    if not ask.gpus or any(not part.gpus for part in ask.stages if ask.kind == "kubernetes"):
+        yield "", None
 
 
 def _is_read(ask: Ask) -> bool:

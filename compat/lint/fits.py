@@ -53,9 +53,10 @@ def _pairs(scene: Scene) -> Iterator[Finding]:
     for item, other, specs in islice(naming, _MOST):
         at_once = solved_together(item, other, scene)
         stuck = item.request.exact or item.settled or none_fits(item.request, other.request, scene.matrix, scene.worlds)
-        if at_once and not stuck:
+        hidden = item.build and other.request.name in item.build.undeclared and _is_framework(other, scene)
+        if at_once and not (stuck or hidden):
             continue  # an installer goes back to a release that fits
-        open_ = at_once and not (other.request.exact or other.settled or other.by)
+        open_ = at_once and not hidden and not (other.request.exact or other.settled or other.by)
         if open_ and not all(versions.clashes(other.request.spec, one) for one in specs):
             continue
         if (at_once or {id(item), id(other)} <= there) and _may_meet(item, other, scene):

@@ -14,16 +14,17 @@ import compat.lint.nearest as nearest
 import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
 from compat.findings import Confidence, Evidence, Finding, Fix, Place, Unchecked
-from compat.joints import platform
+from compat.joints import platform, toolkit
 from compat.joints.build import is_maker_unseen, is_unseen, vendor_of
-from compat.joints.verdict import clash_of
-from compat.lint.finding import finding, of_request
+from compat.joints.verdict import Clash, clash_of
+from compat.lint.finding import finding, of_base, of_request
 from compat.lint.scene import RUNTIMES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat import facts
+    from compat.lint.bases import Base
     from compat.lint.finding import Said
     from compat.lint.walk import Taken
     from compat.matrix import rows
@@ -77,6 +78,11 @@ def not_judged(scene: Scene) -> Iterator[Unchecked]:
     """
     if scene.machine is None or not scene.final:
         return
+    for item in scene.env:
+        package = scene.matrix.package(item.request.name)
+        if item.base and item.build is None and package is not None and package.kind == "framework":
+            what = f"{item.text} ({scene.ask.file}:{item.request.line}) on the machine it is meant for"
+            yield Unchecked(what, "which GPUs that build has code for is not known")
     telling = any(item.build and item.build.kernels not in {(), ("-",)} for item in scene.taken)
     settled = {item.request.name for item in scene.taken if item.build and _is_sure(item)}
     for item in scene.asked:
@@ -169,6 +175,24 @@ def _base(machine: Host, scene: Scene) -> Iterator[Finding]:
     if scene.rocm:
         stated["rocm"] = Fact(scene.rocm, source)
     yield from _by_the_doctor(machine, stated, place, scene)
+    if any(item.outcome.why == "vendor" for item in scene.env):
+        yield from _older_toolkit(machine, scene.base, scene)
+
+
+def _older_toolkit(machine: Host, base: Base, scene: Scene) -> Iterator[Finding]:
+    """arch-too-new-for-build: an image with a framework of its maker's own build, by a toolkit from before the GPU."""
+    for gpu in machine.gpus or ():
+        judged = toolkit.verdict(scene.matrix, base.cuda, gpu.target or "") if gpu.target and base.cuda else None
+        if isinstance(judged, Clash) and judged.wants.startswith(">"):
+            shown = gpu.name or gpu.target or ""
+            own = f"{base.reference} is compiled with CUDA {base.cuda}"
+            detail = f"{own}; {judged.why}: on {shown} it runs from PTX at best."
+            evidence = (Evidence("gpus", shown, machine.source("gpus")),)
+            yield of_base(
+                "arch-too-new-for-build", scene, scene.chain[0].line, detail, severity="warning", confidence="likely",
+                fix=f"Take a tag whose CUDA is {judged.wants.removeprefix('>=')} or later.", rows=judged.rows,
+                evidence=evidence,
+            )  # fmt: skip
 
 
 def _by_the_doctor(machine: Host, stated: dict[str, facts.Reading], place: Place, scene: Scene) -> Iterator[Finding]:

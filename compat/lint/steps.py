@@ -260,8 +260,9 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
     base = bases.read(service.image, matrix)
     if not base.digest and (not base.tag or base.tag.startswith("latest") or base.tag.endswith("latest")):
         yield finding("pin-missing", ask, service.image_line, f"{service.image} moves.", severity="info")
-    if (base.row and base.row.status == "gone") or bases.never_published(base, matrix):
-        detail = f"{service.image} is not in its registry any more."
+    absent = bases.never_published(base, matrix)
+    if (base.row and base.row.status == "gone") or absent:
+        detail = f"{service.image} {'is not in' if absent else 'was removed from'} its registry."
         yield finding("base-tag-gone", ask, service.image_line, detail)
     elif base.row and base.row.status == "eol":
         detail = f"{service.image} gets no rebuilds any more."

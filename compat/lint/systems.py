@@ -46,7 +46,8 @@ def key_rotated(scene: Scene) -> Iterator[Finding]:
     if base is None or command is None or not _has_nvidia_list(base):
         return
     name, version = next(iter(base.installed.items()))
-    day, new_key = _published(name, version, f"cuda{bases.cuda_minor(base)}", scene.matrix), scene.matrix.turn("cuda-apt-key").version
+    new_key = scene.matrix.turn("cuda-apt-key").version
+    day = _published(name, version, f"cuda{bases.cuda_minor(base)}", scene.matrix)
     if day and day < new_key:
         stops = f"`{command.text[:40]}` stops with NO_PUBKEY A4B469963BF863CC"
         detail = f"{base.reference} is from before NVIDIA's new apt key ({new_key}): {stops}."

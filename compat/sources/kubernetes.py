@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from compat.sources import installers, shell
@@ -33,15 +34,20 @@ def read(text: str, file: str) -> Ask:
         InputError: if it is not YAML; a chart's template is none before Helm has filled it in.
     """
     pods = [pod for document in read_documents(text, file) for pod in _pods(document, 0)]
-    containers = [each for pod in pods for kind in ("initContainers", "containers") for each in pod.get(kind).items()]
-    stages = tuple(_stage(each) for each in containers if each.get("image").text)
-    products = dict.fromkeys(name for pod in pods for name in _products(pod))
-    wants = any(map(_vendor, containers))
-    services = tuple(map(_service, containers))
+    containers = [
+        (each, tuple(dict.fromkeys(_products(pod))))
+        for pod in pods
+        for kind in ("initContainers", "containers")
+        for each in pod.get(kind).items()
+    ]
     return Ask(
-        file=file, kind="kubernetes", stages=stages, services=services, gpu=wants,
-        gpus=tuple(products) if len(products) == 1 or len(pods) == 1 else (),  # of several any one may be given
-    )  # fmt: skip
+        file=file,
+        kind="kubernetes",
+        stages=tuple(replace(_stage(each), gpus=gpus) for each, gpus in containers if each.get("image").text),
+        services=tuple(replace(_service(each), gpus=gpus) for each, gpus in containers),
+        gpu=any(_vendor(each) for each, _ in containers),
+        gpus=tuple(dict.fromkeys(name for _, gpus in containers for name in gpus)),
+    )
 
 
 def _pods(document: Located, depth: int) -> Iterator[Located]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final, Literal
 
 from compat.lazy import dataclass
@@ -157,6 +157,7 @@ class Stage:
         copies: stages and images that it copies from, and ``carried`` these with the path copied.
         user: last USER, empty if none.
         vendor: whose GPUs a container of a cluster asks for, ``nvidia`` or ``amd``; empty if none.
+        gpus: the GPUs that the node of a container may have, by name; empty where nothing names one.
         modules: environment modules that a batch script loads, ``cuda/12.1``.
         starts: what its container starts; :data:`ENTRYPOINT` stands for the image's own program.
     """
@@ -175,6 +176,7 @@ class Stage:
     carried: tuple[tuple[str, str], ...] = ()
     user: str = ""
     vendor: str = ""
+    gpus: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     starts: tuple[Command, ...] = ()
 
@@ -191,7 +193,7 @@ class Service:
     ``gpu`` says whether it gets a GPU by any of Compose's ways but the runtime, of which ``devices`` are those fixed;
     ``given`` is how many it gets where that is a number, else 0. ``withdrawn`` is a resource that a pod asks for and no
     cluster has any more, and ``resource_line`` its line.
-    ``starts`` is what its container starts, as a stage has it.
+    ``starts`` is what its container starts, and ``gpus`` what its node may have, as a stage has them.
     """
 
     name: str
@@ -208,6 +210,7 @@ class Service:
     given: int = 0
     withdrawn: str = ""
     resource_line: int = 0
+    gpus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +248,16 @@ class Ask:
     def final(self) -> Stage | None:
         """The stage that is shipped."""
         return self.stages[-1] if self.stages else None
+
+    def on(self, gpu: str) -> Ask:
+        """What the file asks for on nodes with one GPU; with none named, what may run on any node."""
+        if not any(part.gpus for part in self.stages):
+            return self
+
+        def runs(part: Stage | Service) -> bool:
+            return gpu in part.gpus if gpu else not part.gpus
+
+        return replace(self, stages=tuple(filter(runs, self.stages)), services=tuple(filter(runs, self.services)))
 
     def chain(self, stage: Stage) -> tuple[Stage, ...]:
         """A stage with those it continues, first one first."""

@@ -36,6 +36,9 @@ TABLE = [
      [("rocm-gfx-unsupported", 3)]),
     # one of two GPUs is enough
     (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("A100", "RTX 5090")}, [("arch-too-new-for-build", 3)]),
+    # of its maker's own build the toolkit tells
+    ("FROM nvcr.io/nvidia/pytorch:23.10-py3\nUSER 1000\n", {"gpus": ("B200",)}, [("arch-too-new-for-build", 1)]),
+    ("FROM nvcr.io/nvidia/pytorch:23.10-py3\nUSER 1000\n", {"gpus": ("H100",)}, []),
     # a second vendor's GPU is not served, and may be meant to idle; one in the processor says nothing
     (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("A100", "MI300X")}, [("wrong-vendor-build", 3)]),
     (SLIM + "RUN pip install jax==0.6.2\n", {"gpus": ("A100", "Intel Arc A770")}, [("accidental-cpu-wheel", 3)]),
@@ -167,3 +170,20 @@ def test_wheels_for_a_newer_c_library_than_the_machine_has_say_both(tmp_path):
     (found,) = lint_files([str(asked)], MATRIX, target=Target(hosts=(str(machine),))).findings
     assert (found.code, found.confidence) == ("glibc-too-old", "certain")
     assert found.detail == "xformers==0.0.31.post1 has wheels for glibc 2.28 and later; the machine has 2.26."
+
+
+POD = "apiVersion: v1\nkind: Pod\nspec:\n  nodeSelector: {{nvidia.com/gpu.product: {}}}\n  containers:\n    - name: m\n      image: {}\n"
+OLD, NEW = "pytorch/pytorch:1.7.1-cuda11.0-cudnn8-runtime", "pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime"
+
+
+def test_each_pod_of_a_manifest_is_judged_on_the_gpu_of_its_own_node(tmp_path):
+    right = POD.format("Tesla-V100-SXM2-16GB", OLD) + "---\n" + POD.format("NVIDIA-H100-80GB-HBM3", NEW)
+    swapped = POD.format("NVIDIA-H100-80GB-HBM3", OLD) + "---\n" + POD.format("Tesla-V100-SXM2-16GB", NEW)
+    assert faults(tmp_path, right, "pods.yaml") == []
+    assert faults(tmp_path, swapped, "pods.yaml") == [("arch-too-new-for-build", 7), ("arch-too-old-for-build", 15)]
+
+
+def test_of_a_framework_of_the_images_maker_it_is_said_that_its_code_is_not_known(tmp_path):
+    (tmp_path / "Dockerfile").write_text("FROM nvcr.io/nvidia/pytorch:23.10-py3\n")
+    report = lint_files([str(tmp_path / "Dockerfile")], MATRIX, target=Target(gpus=("H100",)))
+    assert any("the base's torch" in one.what for one in report.unchecked)

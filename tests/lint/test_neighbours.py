@@ -245,6 +245,18 @@ PAIRS = [
         TORCH11 + "RUN pip uninstall -y torch && pip install torch==2.2.0\n",
         TORCH11 + "RUN pip uninstall -y torch torchvision torchaudio && pip install torch==2.2.0\n",
     ),
+    # torchtext's last release says no end of its torch, and has one
+    (
+        "framework-pair-mismatch",
+        "FROM python:3.11\nRUN pip install torch torchtext\n",
+        "FROM python:3.11\nRUN pip install torch==2.3.1 torchtext\n",
+    ),
+    # PyTorch's nightly images are from before the last release for their CUDA
+    (
+        "base-apt-key-rotated",
+        "FROM pytorch/pytorch:nightly-devel-cuda10.0-cudnn7\nRUN apt-get update\n",
+        "FROM pytorch/pytorch:nightly-devel-cuda11.3-cudnn8\nRUN apt-get update\n",
+    ),
     # wheels that an earlier stage made
     (
         "framework-duplicate-install",
