@@ -1,16 +1,19 @@
 """``envcheck gpu``: GPU products, what serves them, and which of them run what."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from compat.cli import completion
 from compat.cli.options import Formats, Overlay, Speech, Texts, requested
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from compat.app.hardware import Filter
     from compat.tables import Table
 
 FORMATS = Formats("text", "json", "html")
@@ -20,26 +23,35 @@ Named = Annotated[
     list[str],
     typer.Argument(metavar="NAME", help="GPU by name, PCI id or instance type.", autocompletion=completion.gpus),
 ]
-Memory = Annotated[
-    str, typer.Option("--memory", metavar="GIB", help="Memory, as in '>=24'; a number alone is the least.")
-]
-Watts = Annotated[
-    str, typer.Option("--watts", "--power", metavar="W", help="Power, as in '<=300'; a number alone is the most.")
-]
-Precision = Annotated[str, typer.Option("--precision", metavar="FORMAT", help="bf16, fp8, fp4, int8, ...")]
-Vendor = Annotated[str, typer.Option("--vendor", metavar="NAME", help="nvidia, amd, intel, ...")]
-Sort = Annotated[
-    str, typer.Option("--sort", metavar="BY", help="memory, bandwidth, watts, year, or a rate such as bf16.")
-]
 Sources = Annotated[bool, typer.Option("--sources", help="Name the source of each line.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a GPU has to have, and the order that they are told in."""
+
+    memory: Annotated[
+        str, typer.Option("--memory", metavar="GIB", help="Memory, as in '>=24'; a number alone is the least.")
+    ] = ""
+    watts: Annotated[
+        str, typer.Option("--watts", "--power", metavar="W", help="Power, as in '<=300'; a number alone is the most.")
+    ] = ""
+    precision: Annotated[str, typer.Option("--precision", metavar="FORMAT", help="bf16, fp8, fp4, int8, ...")] = ""
+    vendor: Annotated[str, typer.Option("--vendor", metavar="NAME", help="nvidia, amd, intel, ...")] = ""
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="BY", help="memory, bandwidth, watts, year, or a rate such as bf16.")
+    ] = ""
+
+    def serving(self, requirements: Texts) -> "Filter":
+        """The same for GPUs that run these requirements."""
+        from compat.app.hardware import Filter
+
+        return Filter(**asdict(self), serves=tuple(requirements or ()))
 
 
 def list_(
     *,
-    memory: Memory = "",
-    watts: Watts = "",
-    precision: Precision = "",
-    vendor: Vendor = "",
+    bounds: Bounds,
     serves: Annotated[
         Texts,
         typer.Option(
@@ -49,7 +61,6 @@ def list_(
             autocompletion=completion.requirements,
         ),
     ] = None,
-    sort: Sort = "",
     sources: Sources = False,
     speech: Annotated[Speech, FORMATS],
     overlay: Overlay,
@@ -62,12 +73,7 @@ def list_(
     from compat.app.matrices import load
 
     matrix = load(overlay.matrix)
-    rows = hardware.listed(
-        matrix,
-        hardware.Filter(
-            memory=memory, watts=watts, precision=precision, vendor=vendor, serves=tuple(serves or ()), sort=sort
-        ),
-    )
+    rows = hardware.listed(matrix, bounds.serving(serves))
     _say(hardware.document(matrix, rows), hardware.listing(matrix, rows), speech, sources=sources)
     return 0
 
@@ -75,11 +81,7 @@ def list_(
 def recommend(
     requirements: Annotated[list[str], requested("Such as 'torch==2.9.1'.")],
     *,
-    memory: Memory = "",
-    watts: Watts = "",
-    precision: Precision = "",
-    vendor: Vendor = "",
-    sort: Sort = "",
+    bounds: Bounds,
     most: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many to show; 0 for all.")] = 20,
     sources: Sources = False,
     speech: Annotated[Speech, FORMATS],
@@ -89,13 +91,11 @@ def recommend(
 
     Example: envcheck gpu recommend torch==2.9.1 --memory 24 --precision fp8 --power 300
     """
-    from compat.app import choosing, hardware
+    from compat.app import choosing
     from compat.app.matrices import load
 
     matrix = load(overlay.matrix)
-    asked = hardware.Filter(
-        memory=memory, watts=watts, precision=precision, vendor=vendor, serves=tuple(requirements), sort=sort
-    )
+    asked = bounds.serving(requirements)
     found = choosing.recommended(matrix, asked)
     shown = found[: most or None]
     if len(shown) < len(found):

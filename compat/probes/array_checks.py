@@ -26,7 +26,6 @@ class Adapter:
     - ``get(tensor)``: the tensor's values as an array of the processor.
     - ``place(tensor)``: ``cpu`` or :attr:`gpu`, where the tensor really is.
     - ``matmul(left, right)``: the product at the highest precision of its format, unless TF32 is allowed.
-    - ``exact(tensor)``: ``(x * 12345 + 678) ^ 0x5A5A5A5A`` on 32-bit integers.
     - ``convolution(image, weight)``: two-dimensional, stride 1, no padding; image NHWC, weight HWIO.
     - ``solve(matrix, side)``: the solution of a linear system.
     - ``compiled(tensor)``: row sums of ``sin(x) * x + exp(-x * x)`` through the framework's compiler.
@@ -66,6 +65,10 @@ class Adapter:
         import numpy
 
         return numpy.array(values, dtype=numpy.float64).reshape(shape)
+
+    def exact(self, tensor: Any) -> Any:
+        """The same steps on 32-bit integers, which wrap as they do in C."""
+        return (tensor * 12345 + 678) ^ 0x5A5A5A5A
 
     def set_tf32(self, wanted: bool) -> None:
         """Whether float32 may be multiplied in TF32 from now on; nothing where each product says so itself."""

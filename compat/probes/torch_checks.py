@@ -207,10 +207,6 @@ class Torch(Adapter):
             raise
         return result[0] if isinstance(result, tuple) else result
 
-    def exact(self, tensor: Any) -> Any:
-        """32-bit integers wrap as they do in C."""
-        return (tensor * 12345 + 678) ^ 0x5A5A5A5A
-
     def losses(self, data: Any, target: Any) -> List[float]:
         """By an optimizer; the weights are drawn on the processor, so that every device starts from the same ones."""
         torch, found = self.module, []
