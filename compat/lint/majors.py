@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 import compat.joints.build as builds
 from compat import versions
@@ -46,7 +47,8 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
         parts = () if item.base else parts_of(_released(item.request), item.build, scene.matrix)
         if "+" in item.request.exact and not any(part.full == item.request.exact for part in parts):
             continue  # a maker's own build is compiled as its maker chose
-        for row in _reached(scene, item.python or _newest(parts)) if parts else ():
+        own = item.python or _own(item.request)
+        for row in _reached(scene, own or _newest(parts)) if parts else ():
             bound = _excluding(row, parts) if _is_bare(scene, row.name) else ""
             if not bound or row.name in told:
                 continue
@@ -56,10 +58,11 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
                 continue
             told.add(row.name)
             code = "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch"
-            open_ = scene.base is not None and not item.python  # an image has one Python, and it may be an older one
+            older = any(versions.release(one) < versions.release(row.python) for one in _pythons(parts))
+            open_ = not item.python and (scene.base is not None or older)  # it may be an older one, which gets another
             mild = open_ or item.request.name == "torch"  # which loads without NumPy
             level: Severity = "warning" if mild else "error"
-            where = "" if item.python else f" on Python {row.python} and later"
+            where = "" if own else f" on Python {row.python} and later"
             yield of_request(
                 code, item, scene,
                 f"{item.text} does not work with {row.name} {row.version} and later, and nothing bounds {row.name}: "
@@ -91,10 +94,19 @@ def _reached(scene: Scene, python: str) -> Iterator[Major]:
     yield from found.values()
 
 
+def _own(request: Request) -> str:
+    """The one Python that a wheel's name says; empty if it says none, or several."""
+    pythons = versions.wheel_pythons(unquote(request.url.partition("#")[0].rpartition("/")[2]))
+    return pythons[0] if len(pythons) == 1 else ""
+
+
 def _newest(parts: tuple[Part, ...]) -> str:
     """The newest Python that a release has wheels for."""
-    pythons = [python for part in parts for python in part.build.python if python[-1:].isdigit()]
-    return max(pythons, key=versions.release, default="")
+    return max(_pythons(parts), key=versions.release, default="")
+
+
+def _pythons(parts: tuple[Part, ...]) -> list[str]:
+    return [python for part in parts for python in part.build.python if python[-1:].isdigit()]
 
 
 def _excluding(row: Major, parts: tuple[Part, ...]) -> str:

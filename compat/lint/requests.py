@@ -39,6 +39,8 @@ def unmet(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
     told: set[int] = set()  # steps whose only index has not got all
     for item in scene.own:
+        if _is_of_two(item, scene):
+            continue
         wheel = unquote(item.request.url.partition("#")[0].rpartition("/")[2])
         here = {world.python for world in scene.worlds if scene.pythons and together((item.request.marker,), (world,))}
         made, pythons = versions.wheel_pythons(wheel), {item.python} if item.python else here
@@ -59,6 +61,13 @@ def unmet(scene: Scene) -> Iterator[Finding]:
             yield _index_missing(item, scene)
         elif item.outcome.status == "unknown":
             yield from _removed(item, scene)
+
+
+def _is_of_two(item: Taken, scene: Scene) -> bool:
+    """Whether a bare ``pip`` is Python 2's, which a system's package python-pip brings, and takes what was for that."""
+    pips = {one.name for one in scene.apt if one.name in {"python-pip", "python3-pip"}}
+    own = item.step.python or item.step.home or item.request.exact
+    return item.step.manager == "pip" and not own and pips == {"python-pip"} and item.outcome.why == "fails"
 
 
 def _none(item: Taken, scene: Scene) -> Iterator[Finding]:

@@ -257,6 +257,18 @@ PAIRS = [
         "FROM pytorch/pytorch:nightly-devel-cuda10.0-cudnn7\nRUN apt-get update\n",
         "FROM pytorch/pytorch:nightly-devel-cuda11.3-cudnn8\nRUN apt-get update\n",
     ),
+    # a wheel by its address says which Python it is for
+    (
+        "numpy-abi-mismatch",
+        f"FROM python:3\nRUN pip install numpy {PYTORCH}/cpu/torch-1.8.1%2Bcpu-cp39-cp39-linux_x86_64.whl\n",
+        f"FROM python:3\nRUN pip install numpy {PYTORCH}/cpu/torch-1.8.1%2Bcpu-cp37-cp37m-linux_x86_64.whl\n",
+    ),
+    # Python 2's pip takes the last release that was for that
+    (
+        "version-does-not-exist",
+        "FROM ubuntu:20.04\nRUN apt-get install -y python3-pip\nRUN pip3 install tensorflow-gpu\n",
+        "FROM ubuntu:16.04\nRUN apt-get install -y python-pip\nRUN pip install tensorflow-gpu\n",
+    ),
     # wheels that an earlier stage made
     (
         "framework-duplicate-install",

@@ -694,3 +694,15 @@ def test_of_a_release_that_only_a_sibling_has_rows_of_the_list_of_the_index_deci
     ask = sources.read(f"paddlepaddle=={release}\n", "requirements.txt")
     told = [one.detail for one in lint(ask, MATRIX).findings if one.code == "version-does-not-exist"]
     assert any("its list of" in one for one in told) is gone
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "severity"),
+    [
+        ("tensorflow==2.3.1\n", "requirements.txt", "warning"),  # Python 3.6 gets a protobuf that it loads with
+        ("dependencies:\n  - python=3.8\n  - pip:\n    - tensorflow==2.3.1\n", "environment.yml", "error"),
+    ],
+)
+def test_what_only_some_pythons_of_a_release_get_is_no_error_where_none_is_named(text, file, severity):
+    found = [one for one in lint(sources.read(text, file), MATRIX).findings if one.code == "framework-pair-mismatch"]
+    assert [one.severity for one in found] == [severity]
