@@ -24,7 +24,7 @@ TABLES: Final[Mapping[str, str]] = {
 }
 
 
-def table_of(name: str, config: str = "") -> Any:
+def table_of(name: str, config: str) -> Any:
     """The table ``[tool.envcheck.NAME]`` of a file, or of the ``pyproject.toml`` here; ``None`` if absent.
 
     Raises:
@@ -54,12 +54,19 @@ _KINDS: Final[Mapping[type, tuple[type, str]]] = {
 }
 
 
-def read_table(raw: Mapping[str, Any], where: str, usual: Any) -> dict[str, Any]:
-    """The values of a table whose keys are the fields of its settings, whose ``usual`` values tell their kinds.
+def values_of(name: str, config: str, usual: Any, *, expected: str = "") -> dict[str, Any]:
+    """The values of ``[tool.envcheck.NAME]``, whose keys are the fields of its settings; none where it is absent.
+
+    ``usual``: settings whose values tell the kinds; ``expected``: an example, where what stands there is no table.
 
     Raises:
         InputErrors: naming each key that is unknown or holds something else.
     """
+    raw, where = table_of(name, config), f"{config or PROJECT}: [tool.envcheck.{name}]"
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        raise InputError("is no table", where=where, expected=expected)
     known = {item.name: _KINDS[type(getattr(usual, item.name))] for item in fields(usual)}
     faults = [
         InputError(f"unknown key {key!r}", where=where, expected=", ".join(known))
@@ -91,13 +98,8 @@ def jobs_of(config: str = "") -> Jobs:
     """
     from compat import ci
 
-    raw = table_of("ci", config)
-    table = {} if raw is None else raw
-    where = f"{config or PROJECT}: [tool.envcheck.ci]"
-    if not isinstance(table, dict):
-        raise InputError("is no table", where=where, expected='install = "envcheck-gpu==1.0"')
-    found = ci.Jobs(**read_table(table, where, ci.Jobs()))
-    ci.check(found, where)
+    found = ci.Jobs(**values_of("ci", config, ci.Jobs(), expected='install = "envcheck-gpu==1.0"'))
+    ci.check(found, f"{config or PROJECT}: [tool.envcheck.ci]")
     return found if found.install else replace(found, install=_recorded())
 
 

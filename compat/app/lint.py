@@ -11,8 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from compat import sources
-from compat.app.configuration import PROJECT as CONFIGURATION
-from compat.app.configuration import read_table, table_of
+from compat.app.configuration import values_of
 from compat.app.files import only_once, read_text, shown
 from compat.app.folders import expanded
 from compat.app.plans import Target, machines_of
@@ -73,12 +72,7 @@ def settings_of() -> Settings:
     Raises:
         InputErrors: naming each key that is unknown or holds something else.
     """
-    raw, where = table_of("lint"), f"{CONFIGURATION}: [tool.envcheck.lint]"
-    if raw is None:
-        return Settings()
-    if not isinstance(raw, dict):
-        raise InputError("is no table", where=where)
-    return Settings(**read_table(raw, where, Settings()))
+    return Settings(**values_of("lint", "", Settings()))
 
 
 def lint_files(
