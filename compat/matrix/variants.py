@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import compat.matrix.measured as measured
+from compat import versions
 from compat.matrix.listing import cell, line, table
 from compat.tables import Line, Table
 
@@ -24,9 +25,25 @@ def variants(matrix: Matrix, title: str, builds: Iterable[Build]) -> Table:
         "index": [build.index or "default" for build in builds],
         **{name: [cell(getattr(build, field)) for build in builds] for name, field in _COLUMNS.items()},
     }
+    drivers = [_drivers(matrix, build) for build in builds]
+    columns |= {"driver": [low for low, _ in drivers], "driver for PTX": [own for _, own in drivers]}
     names = [name for name, cells in columns.items() if any(cells) or name in _ALWAYS]
     lines = [line(build, *(columns[name][number] for name in names)) for number, build in enumerate(builds)]
     return table(matrix, title, names, lines)
+
+
+def _drivers(matrix: Matrix, build: Build) -> tuple[str, str]:
+    """The lowest driver that runs a build, and the lowest that compiles its PTX; a Jetson's is part of its system."""
+    kind, number = build.runtime[:4], build.runtime[4:]
+    if kind == "rocm" and number and (release := matrix.rocm(number)):
+        return " to ".join(release.drivers), ""
+    row = matrix.cuda(number) if kind == "cuda" and number else None
+    if row is None or (build.kernels and matrix.families.integrated.issuperset(build.kernels)):
+        return build.driver, ""
+    on_windows = all(platform.startswith("win") for platform in build.platforms)
+    exact, family = (row.driver_windows, row.family_windows) if on_windows else (row.driver_linux, row.family_linux)
+    least = max(filter(None, (family or exact, build.driver)), key=versions.release, default="")
+    return least, exact if "." in number else ""  # of a major alone no release is known
 
 
 # Column of a table of builds -> the field that it shows.
@@ -41,8 +58,12 @@ _COLUMNS: Final = {
     "cuDNN": "cudnn",
     "NCCL": "nccl",
     "driver": "driver",
+    "driver for PTX": "driver",
     "processor": "cpu",
     "extras": "extras",
+    "or alone": "also",
+    "compiled": "compiled",
+    "C++ ABI": "abi",
     "installed as": "distribution",
     "date": "date",
     "yanked": "yanked",

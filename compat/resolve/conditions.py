@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from compat.joints.driver import amdgpu_floor
@@ -109,11 +109,9 @@ def _footing(search: Search, found: Assignment) -> Iterator[Choice]:
 
 def _shared_pythons(search: Search, found: Assignment) -> int:
     """The Pythons on which all of a plan's builds agree."""
-    joints, bits = search.joints(found.place), search.python_bits
-    for one in found.chosen:
-        bits &= one.option.pythons
-    for one, other in combinations(found.chosen, 2):
-        bits &= joints.pythons(one.option, other.option)
+    bits, options = search.python_bits, [one.option for one in found.chosen]
+    for number, option in enumerate(options):
+        bits = search.joints(found.place).shared(option, options[:number], bits)
     return agreed(found.chosen, bits, found.place, search.known)
 
 
@@ -330,10 +328,9 @@ def _newer_forward(search: Search, found: Assignment) -> Iterator[str]:
 
 def _stands(search: Search, found: Assignment, taken: Weighed, other: Weighed) -> bool:
     """Whether a build could stand in a chosen one's place: beside the others, and on some image."""
-    joints, bits = search.joints(found.place), search.python_bits & other.option.pythons
     chosen = [other if one is taken else one for one in found.chosen]
-    for one in chosen:
-        bits &= one.option.pythons if one is other else joints.pythons(one.option, other.option)
+    beside = (one.option for one in chosen if one is not other)
+    bits = search.joints(found.place).shared(other.option, beside, search.python_bits)
     return bool(bits) and any(footing.violations == FITS for footing in search.footings(chosen, found.place, bits))
 
 

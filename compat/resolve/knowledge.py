@@ -9,6 +9,7 @@ numbered, and sets of Pythons are bit sets whose numbering never decides anythin
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,7 @@ from compat.joints.kernels import is_spared, made_for
 from compat.joints.platform import is_at
 from compat.matrix.rows import Build, Image, Product, System
 from compat.resolve.options import ANY_PYTHON, Option, Pythons, answered, is_for, spelling
-from compat.versions import Line, newest_first
+from compat.versions import Line, meets, newest_first
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -70,7 +71,7 @@ class Knowledge:
     @answered
     def options(self, package: str) -> tuple[Option, ...]:
         """All builds of a package, newest release first, then by their spelling, never in the order of rows."""
-        builds = self.matrix.builds(package)
+        builds = (*self.matrix.builds(package), *self._on_processor(package))
         newest = newest_first(build.version for build in builds)
         rank = {text: place for place, text in enumerate(newest)}
         ranked = sorted(builds, key=lambda build: (rank[build.version], *spelling(build)))
@@ -81,6 +82,22 @@ class Knowledge:
             self._option(build, package, serial, rank[build.version], len(minors[series(build)]) > 1)
             for serial, build in enumerate(ranked)
         )
+
+    def _on_processor(self, package: str) -> tuple[Build, ...]:
+        """What wheels for GPUs are to a processor, where they hold its code too, as those for Apple's GPUs do.
+
+        A package with no builds but those brings the GPU to another one. Source: PyTorch documentation, "MPS backend".
+        """
+        row, builds = self.matrix.packages.get(package), self.matrix.builds(package)
+        releases = row.on_cpu if row else ""
+        apples = any(one.runtime != "metal" for one in builds)
+        found = {}
+        for one in builds:
+            is_both = apples if one.runtime == "metal" else one.runtime not in {"", "cpu"} and releases
+            if is_both and (not releases or meets(releases, one.version)) and not (one.extras or one.pins):
+                plain = replace(one, runtime="cpu", cuda_from="", cudnn="", nccl="", driver="", kernels=(), system=())
+                found[plain.version, spelling(plain)] = plain
+        return tuple(found.values())
 
     def bare(self, text: str) -> Option:
         """A value that stands for no build and only carries the requirement ``text`` on a shared dependency."""
@@ -117,18 +134,13 @@ class Knowledge:
 
     # --- packages ---
 
-    @answered
-    def has_code(self, package: str) -> bool:
-        """Whether some build of a package is for a GPU."""
-        return any(option.vendor not in {"", "cpu"} for option in self.options(package))
-
     def is_for_gpus(self, package: str) -> bool:
         """Whether a package is of no use without a GPU: some build has code for one, and none is for a CPU.
 
         What else it publishes (sources to be compiled with a GPU's toolkit, stubs whose extras bring the code) is no
-        CPU build. A wheel for Apple's GPUs holds the CPU's code too.
+        CPU build.
         """
-        return self.has_code(package) and not any(one.kind in {"cpu", "metal"} for one in self.options(package))
+        return bool(self.coded(package)) and not any(one.kind == "cpu" for one in self.options(package))
 
     def lacks_code(self, option: Option) -> bool:
         """Whether a build without GPU code has a twin with some: the same release, published for the same place.
@@ -139,11 +151,11 @@ class Knowledge:
         row = self.matrix.packages.get(option.package)
         if option.vendor or not option.version or (option.build.compiled and row and row.follows):
             return False
-        coded = self._coded(option.package)
+        coded = self.coded(option.package)
         return any((option.version, place) in coded for place in option.build.platforms)
 
     @answered
-    def _coded(self, package: str) -> frozenset[tuple[str, str]]:
+    def coded(self, package: str) -> frozenset[tuple[str, str]]:
         """Releases with GPU code, each with a place that it is published for."""
         coded = (one for one in self.options(package) if one.vendor not in {"", "cpu"})
         return frozenset((one.version, place) for one in coded for place in (*one.build.platforms, "any"))
@@ -187,20 +199,10 @@ class Knowledge:
 
     @answered
     def published(self, package: str, place: str, cpu: bool) -> tuple[Option, ...]:
-        """Builds for a place: GPU builds and those without GPU code, or with ``cpu`` CPU builds instead.
-
-        A wheel for Apple's GPUs serves a CPU request where its release has no CPU build there: it holds the CPU's code
-        too, and the program chooses the device. Source: PyTorch documentation, "MPS backend".
-        """
-        options = self.options(package)
-        found = [option for option in options if is_for(option, place, cpu)]
+        """Builds for a place: GPU builds and those without GPU code, or with ``cpu`` CPU builds instead."""
         if cpu and self.is_for_gpus(package):
-            found = []
-        if cpu and place.startswith("macosx"):
-            plain = {option.version for option in found if option.vendor == "cpu"}
-            metal = (option for option in options if option.kind == "metal" and not option.build.pins)
-            found += [option for option in metal if is_at(option.build, place) and option.version not in plain]
-        return tuple(sorted(found, key=lambda option: option.serial))
+            return ()
+        return tuple(option for option in self.options(package) if is_for(option, place, cpu))
 
     @answered
     def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:

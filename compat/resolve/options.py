@@ -85,11 +85,7 @@ def is_unread(option: Option) -> bool:
 
 
 def is_for(option: Option, place: str, cpu: bool) -> bool:
-    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for.
-
-    A wheel for Apple's GPUs serves both: macOS wheels hold the CPU's code too and no others are published.
-    Source: PyTorch's "MPS backend" notes; the device is chosen at run time.
-    """
+    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for."""
     if not is_at(option.build, place):
         return False
     return option.vendor == "" or (option.vendor == "cpu") == cpu

@@ -119,7 +119,7 @@ def _vendor(option: Option, known: Knowledge) -> int:
         return len(_VENDOR_ORDER)
     if known.lacks_code(option):
         return _VENDOR_ORDER.index("cpu")
-    if option.vendor == "" and option.version and known.has_code(option.package):
+    if option.vendor == "" and option.version and known.coded(option.package):
         return _VENDOR_ORDER.index("nvidia")
     return _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER)
 
@@ -176,7 +176,7 @@ class Preference:
         if self._cpu:
             fixed = (0, *fixed[1:])
         level = weighed.level
-        if not self._led and option.vendor == "" and option.version and self._known.has_code(option.package):
+        if not self._led and option.vendor == "" and option.version and self._known.coded(option.package):
             level = UNKNOWN  # no GPU code, or none known, is no merit where other builds have some
         elif self._led and level == UNKNOWN and not option.is_framework:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so

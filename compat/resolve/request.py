@@ -259,7 +259,7 @@ def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> I
     row = known.matrix.packages[package]
     if row.follows:
         yield row.follows
-    if row.plugs and target.vendors & _makers(package, known):
+    if row.plugs and (target.cpu or target.vendors & _makers(package, known)):
         yield row.plugs
     if row.kind == "framework":
         return

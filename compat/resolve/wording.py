@@ -22,6 +22,7 @@ from compat.joints.platform import is_at
 from compat.joints.verdict import is_inferred
 from compat.plan import Conflict, Member, code
 from compat.resolve.corrections import conflicts
+from compat.resolve.options import ANY_PYTHON
 from compat.resolve.reasons import fact_reasons
 from compat.resolve.situation import FITS, Soft
 
@@ -131,8 +132,9 @@ def _of_pairs(search: Search, packages: Sequence[Variable], bits: int, place: st
 
 def _kept(search: Search, variable: Variable, bits: int, place: str) -> Iterator[Weighed]:
     """Builds of a package that break none of the core's constraints by themselves."""
+    pythons = search.python_bits if bits & search.target.python_bit else ANY_PYTHON
     for weighed in search.domain(variable, place):
-        if any(not violated & bits for violated in weighed.violations):
+        if weighed.option.pythons & pythons and any(not violated & bits for violated in weighed.violations):
             yield weighed
 
 

@@ -19,6 +19,21 @@ def test_all_that_decides_is_told_in_json():
     assert (row["cuDNN"], row["NCCL"], row["date"]) == ("9.10.2.21", "2.27.5", "2025-11-12")
 
 
+@pytest.mark.parametrize(
+    ("text", "runtime", "platform", "drivers"),
+    [
+        ("torch==2.9.1", "cuda12.8", "linux_x86_64", ("525.60.13", "570.26")),
+        ("torch==2.9.1", "cuda12.8", "win_amd64", ("527.41", "570.65")),
+        ("torch==2.9.1", "rocm6.4", "linux_x86_64", ("6.1.0 to 6.4", "")),
+        ("torch==2.9.1", "cpu", "linux_x86_64", ("", "")),
+        ("lmdeploy==0.0.10", "cuda11", "linux_x86_64", ("450.80.02", "")),  # of a major alone no toolkit is known
+    ],
+)
+def test_the_lowest_driver_is_told_and_which_compiles_ptx(text, runtime, platform, drivers):
+    row = next(row for row in shown(text) if row["runtime"] == runtime and row["platforms"] == platform)
+    assert (row["driver"], row.get("driver for PTX", "")) == drivers
+
+
 def test_variants_that_an_extra_or_a_distribution_tells_apart_look_different():
     rows = [tuple(sorted((key, str(value)) for key, value in row.items())) for row in shown("tensorflow==2.15.0")]
     assert len(rows) == len(set(rows))

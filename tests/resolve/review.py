@@ -226,8 +226,10 @@ def _rows() -> dict[tuple[str, str, str, str], list[Build]]:
     found: dict[tuple[str, str, str, str], list[Build]] = {}
     for package in real().packages:
         for row in real().builds(package):
-            key = (row.install_name, row.full_version, row.runtime, real().index_url(row))
-            found.setdefault(key, []).append(row)
+            both = row.runtime == "metal" or real().packages[package].on_cpu  # what a processor runs of it has no row
+            for runtime in {row.runtime, "cpu"} if both else {row.runtime}:
+                key = (row.install_name, row.full_version, runtime, real().index_url(row))
+                found.setdefault(key, []).append(row)
     return found
 
 

@@ -8,14 +8,10 @@ from review import ask, commands_of
 from compat.errors import InputError
 
 FOR_GPUS = [
-    "bitsandbytes",
     "cupy",
-    "faiss-gpu",
     "flash-attn",
     "jax-cuda12-plugin",
     "numba-cuda",
-    "onnxruntime-gpu",
-    "tensorflow-gpu",
     "tensorrt",
     "torch-tensorrt",
     "transformer-engine",
@@ -34,8 +30,16 @@ EITHER = [
     "torch-geometric",
     "deepspeed",
     "pyg-lib",
+    "bitsandbytes==0.46.0",
+    "ctranslate2",
+    "faiss-gpu",
+    "faster-whisper",
+    "onnxruntime-gpu",
+    "tensorflow-gpu",
+    "torch-xla",
+    "warp-lang",
 ]
-"""Packages with builds for processors, or whose code runs wherever their framework's does."""
+"""Packages with builds for processors, or whose code runs there too, by itself or wherever their framework's does."""
 
 
 def answer(question: str):

@@ -279,8 +279,12 @@ def test_a_bare_target_has_no_brand_that_an_image_could_refuse() -> None:
             "tensorflow-metal --gpu A100",
             "is published as metal for macosx_arm64, and the plan is for linux_x86_64",
         ),
-        ("tensorflow-gpu==2.4.0 --cpu --arch x86_64", "for linux_x86_64 as cuda11.0, and a CPU build is asked for"),
+        ("tensorflow-gpu==1.14.0 --cpu --arch x86_64", "for linux_x86_64 as cuda10.0, and a CPU build is asked for"),
         ("'jax[cuda12]==0.4.30' --cpu --arch x86_64", "the extra cuda12 of jax chooses its build for cuda12.1"),
+        (
+            "bitsandbytes==0.41.3.post2 --gpu A100 --python 3.14",
+            "and there is a build of one for each build of the other",
+        ),
     ],
 )
 def test_a_wish_that_fails_by_itself_says_what_is_wrong_with_it(question: str, reason: str) -> None:

@@ -25,6 +25,7 @@ class Package(Row):
         any_minor: whether its code loads beside a build of ``follows`` for another minor of the same CUDA major.
         plugs: framework to which it brings a device that the framework has no build for, so that its CPU build goes
             with it (``torch`` for torch-npu); empty if none.
+        on_cpu: releases, as a specifier, whose wheels for a GPU compute on a processor too, where no GPU is.
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
         needs: frameworks of which one must be there for it to be of any use, although it requires none by its metadata
             (``torch`` for triton; any of three for keras).
@@ -48,6 +49,7 @@ class Package(Row):
     follows: str = ""
     any_minor: bool = False
     plugs: str = ""
+    on_cpu: str = ""
     cpu_name: str = ""
     needs: tuple[str, ...] = ()
     same: str = ""
