@@ -8,9 +8,10 @@ import compat.matrix.measured as measured
 from compat import versions
 from compat.matrix.listing import cell, line, table
 from compat.tables import Line, Table
+from compat.versions import requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from compat.matrix import Matrix
     from compat.matrix.rows import Build
@@ -73,19 +74,26 @@ _ALWAYS: Final = ("runtime", "version", "index", "Python", "platforms", "glibc",
 
 
 def requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
-    """What the variants of a release require, and which of them does."""
-    needs: dict[str, list[Build]] = {}
+    """What the variants of a release require and which of them does; apart, what no installer reads of their wheels."""
+    kinds: dict[bool, dict[str, list[Build]]] = {False: {}, True: {}}
     for build in builds:
+        seen = measured.release(build.install_name, build.published or build.version)
+        lines = {_bare(text) for text in (seen.lines if seen else ())}
         for text in (*build.requires, *build.pins, *(f"from the system: {item}" for item in build.system)):
-            needs.setdefault(text, []).append(build)
-    if needs:
-        lines = [
-            Line(
-                (text, " ".join(dict.fromkeys(build.runtime or "-" for build in users))), users[0].how, users[0].source
-            )
-            for text, users in needs.items()
-        ]
-        yield table(matrix, "What they require", ("requirement", "of"), lines)
+            wish = requirement(text)
+            hidden = wish is not None and wish.name in build.undeclared and _bare(text) not in lines
+            kinds[hidden].setdefault(text, []).append(build)
+    for hidden, needs in kinds.items():
+        title = "What they need and their metadata does not say" if hidden else "What they require"
+        rows = [_need(text, users, hidden=hidden) for text, users in needs.items()]
+        if rows:
+            yield table(matrix, title, ("requirement", "of"), rows)
+
+
+def _need(text: str, users: Sequence[Build], *, hidden: bool) -> Line:
+    """A requirement with the runtimes of the builds that have it; no wheel says a hidden one."""
+    of, how = " ".join(dict.fromkeys(build.runtime or "-" for build in users)), users[0].how
+    return Line((text, of), "documented" if hidden and how == "measured" else how, users[0].source)
 
 
 def besides(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
