@@ -326,24 +326,25 @@ def _is_open(found: Iterable[Dispute]) -> bool:
 
 
 def required(parts: Iterable[Part], worlds: Iterable[Environment]) -> dict[str, set[str]]:
-    """What all builds that a release may be require of others: by name the specifiers, one for each build.
+    """What all builds that a release may be require of others: by name the specifiers, one for each build and place.
 
-    ``worlds``: environments that it may be installed in; a line counts whose marker may hold in one of them.
+    ``worlds``: environments that it may be installed in; a line counts whose marker may hold in one of them. Lines that
+    no environment reads together (``numba==0.60.0; python_version == "3.9"``) are specifiers of their own.
     """
     found = [_required(part, tuple(worlds)) for part in parts]
     names = set(found[0]).intersection(*found[1:]) if found else set()
-    return {name: {each[name] for each in found} for name in sorted(names)}
+    return {name: {spec for each in found for spec in each[name]} for name in sorted(names)}
 
 
-def _required(part: Part, worlds: tuple[Environment, ...]) -> dict[str, str]:
-    """What one build requires: by name, the specifiers of all lines that count."""
+def _required(part: Part, worlds: tuple[Environment, ...]) -> dict[str, set[str]]:
+    """What one build requires: by name the specifiers, each of all lines that count in one environment."""
     python = part.build.python
     here = tuple(world for world in worlds if not python or not world.python or world.python in python) or worlds
-    found = {}
+    found: dict[str, set[str]] = {}
     for name, lines in part.lines.items():
-        counting = [one for one in lines if any(holds(one.marker, world) is not False for world in here)]
-        if counting:
-            found[name] = ",".join(dict.fromkeys(one.spec for one in counting if one.spec))
+        for world in here if any(line.marker for line in lines) else here[:1]:
+            if counting := [one for one in lines if holds(one.marker, world) is not False]:
+                found.setdefault(name, set()).add(",".join(dict.fromkeys(one.spec for one in counting if one.spec)))
     return found
 
 

@@ -255,7 +255,7 @@ class Walk:
             return  # a project is solved as a whole
         asked = {request.name for request in item.step.requests}
         for name, specs in needs(item.request, item.build, self.matrix, self.worlds).items():
-            package, spec = self.matrix.package(name), next(iter(specs))
+            package, spec = self.matrix.package(name), max(specs)  # of several Pythons one
             there = self._there(name, item.step)
             if name in item.build.undeclared or package is None or name in asked:
                 continue

@@ -61,6 +61,12 @@ PAIRS = [
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.3'\n",
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.1'\n",
     ),
+    # lines that a release requires for different Pythons are not for one environment
+    (
+        "framework-pair-mismatch",
+        "FROM vllm/vllm-openai:v0.7.3\nRUN pip install vllm==0.9.1 numba==0.59.1\n",
+        "FROM vllm/vllm-openai:v0.7.3\nRUN pip install vllm==0.9.1\n",
+    ),
     # what a package requires with an extra alone, and a pin of an extra that the index lacks
     (
         "framework-pair-mismatch",
