@@ -99,13 +99,13 @@ def _unnamed(subject: Subject) -> Fix | None:
 def _brought(name: str, subject: Subject) -> Fix | None:
     """What brings a library of this name: a package of the CUDA in use, NVIDIA's own, or another onnxruntime."""
     rows = runnable(_rows(name, subject), subject)
-    packages = dict.fromkeys(row.package + _below(row) for row in rows)
+    packages = {row.package: row for row in sorted(rows, key=_below, reverse=True)}  # the newest, if that has it too
     if rows and (fix := _older_onnxruntime(rows, subject)) is not None:
         return fix
     if rows and cuda_in_use(subject):
         return _of_another(name, rows, subject) or _packaged(name, rows[-1], subject)
     if len(packages) > 1:
-        found = " or ".join(packages)
+        found = " or ".join(name + _below(row) for name, row in sorted(packages.items()))
         return Fix(f"Install what brings {name}, for the CUDA of the program that asks for it: {found}.")
     return _packaged(name, rows[-1], subject) if rows else _unpackaged(name, subject)
 
@@ -249,7 +249,7 @@ def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
 
 def _below(row: Soname) -> str:
     """The bound of the releases that bring a library, ``<9``; empty where the newest does."""
-    upper = re.search(r"<(\d+)", row.versions)
+    upper = re.search(r"<([\d.]*\d)", row.versions)
     return f"<{upper[1]}" if upper else ""
 
 

@@ -206,7 +206,7 @@ def _on_linux(name: str, have: str, rows: Iterable[Build], subject: Subject) -> 
 def _unsaid(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
     """What pip's list leaves open where nobody states Python or system: it has the release without its tag, or none."""
     tagged = [row for row in rows if row.index and row.local == _tag(subject)]
-    if have in subject.listed and tagged:
+    if tagged and (have in subject.listed or "uv-none-found" in subject.case.signals):
         return _from(tagged[0], f"{name} {have} with the tag {tagged[0].local} is at its own index.", subject)
     minors, stated = _usual_pythons(rows), subject.host.python or subject.host.platform
     if subject.listed or not minors or stated or not subject.case.signals.heard:

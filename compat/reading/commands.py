@@ -24,11 +24,12 @@ _CALLED: Final = pattern(
     r"[\w./~-]{1,60}\s{1,2}\$ )?(?:```)?[!%]?(?:sudo )?"
     r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:(?:(?:Command: )?\"[^\"\n]{1,200}\"|[\w.:/\\-]{0,120}python[\w.]*) -m )?pip3? install .{1,2000}"
-    r"|uv (?:pip install|add|sync|run|remove) .{1,2000}|(?:poetry|pdm|pixi) (?:add|install|run|remove) .{1,2000}"
+    r"|uv (?:sync\b.{0,2000}|(?:pip install|add|run|remove) .{1,2000})"
+    r"|(?:poetry|pdm|pixi) (?:add|install|run|remove) .{1,2000}"
     r"|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
     r"|(?:(?:singularity|apptainer) (?:run|exec|shell)|srun|kubectl (?:exec|run|apply|logs|describe)) .{1,2000})"
 )
-_INLINE: Final = pattern(r"(?<!`)`([^`\n]{8,400})`(?!`)")  # code inside a line of Markdown
+_INLINE: Final = pattern(r"(?<!`)`([^`\n]{6,400})`(?!`)")  # code inside a line of Markdown
 
 
 def typed(text: str) -> tuple[str, ...]:

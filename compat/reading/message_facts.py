@@ -81,6 +81,7 @@ _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "numpy": lambda text: {"packages": {"numpy": text}},
     "xformers_torch": lambda text: {"builds": {"xformers": {"torch": text}}},
     "gcc": _plain("gcc"),
+    "glibc": _plain("glibc"),
     "python_version": _plain("python"),
 }
 

@@ -277,7 +277,7 @@ class GlibcTooOld(Rule):
         found_here = clashing(here, lambda part: clib.verdict(part.build, have), matrix, this=this, facts=facts)
         floors = [item.label for item in here if any(part.build.glibc for part in item.parts)]
         if found_here or not floors:
-            return found_here
+            return found_here or (Fits("") if need else None)
         return Fits(Sentence("glibc {version} is new enough for {build}", version=have, build=floors[0]))
 
     @staticmethod

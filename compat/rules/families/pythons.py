@@ -46,12 +46,13 @@ class PythonUnsupported(Rule):
 
     @staticmethod
     def _not_there(case: Case) -> Outcome:
-        """Pip found nothing, and the index that it asked has no build of the release, or none with its local tag."""
+        """Nothing was found, and the index that was asked has no build of the release, or none with its local tag."""
         said, own = case.signals.said, case.signals.value("requirement")
         asked = told.index_variant((*case.commands, *said.get("index", ())))
-        plain = not asked and bool(said.get("listed")) and not any("+" in one for one in said["listed"])
+        listed, by_uv = said.get("listed", ()), "uv-none-found" in case.signals
+        plain = not asked and (by_uv or bool(listed)) and not any("+" in one for one in listed)
         pinned = {name: spec for name, spec in case.wanted.items() if spec.startswith("==") and own.startswith(name)}
-        for name, spec in pinned.items() if "pip-none-found" in case.signals else ():
+        for name, spec in pinned.items() if by_uv or "pip-none-found" in case.signals else ():
             rows, tag = candidates(case.matrix, name, spec), spec.partition("+")[2]
             place = f"index {asked}" if asked else "default index" if plain and tag else ""
             if place and rows and not any(row.variant == asked and tag in {"", row.local} for row in rows):
