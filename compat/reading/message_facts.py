@@ -12,14 +12,8 @@ from typing import Any, Final
 
 from compat import versions
 from compat.facts import Build, Fact, Gpu, Host, Library, Reading
-from compat.lazy import pattern
 
 SOURCE: Final = "error text"
-
-
-_TAGGED: Final = pattern(
-    r"(?:torch|pytorch)[^\n]{0,40}?\b\d+\.\d+[.\w]{0,20}\+(cu\d{2,3}|cpu|rocm[\d.]{1,8}\d)", re.IGNORECASE
-)
 
 
 def dotted(code: str) -> str:
@@ -86,23 +80,15 @@ _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
 }
 
 
-def facts_of(captured: Sequence[Mapping[str, str]], text: str) -> Host:
-    """The facts that captured values state together, and versions named in the text like ``2.0.1+cu118``."""
+def facts_of(captured: Sequence[Mapping[str, str]]) -> Host:
+    """The facts that captured values state together."""
     stated: dict[str, Any] = {"builds": {}, "libraries": []}
     for values in captured:
         _gpu(values, stated)
         for name, value in values.items():
             if reader := _READERS.get(name):
                 _merge(stated, reader(value))
-    _torch_tag(text, stated, {values.get("requirement", "").partition("+")[2] for values in captured})
     return Host(_readings(stated))
-
-
-def _torch_tag(text: str, stated: dict[str, Any], refused: set[str]) -> None:
-    """``torch 2.0.1+rocm5.4.2`` in the text states the build of torch; ``refused``: tags that pip did not find."""
-    found = _TAGGED.search(text[:200_000])
-    if found and found[1] not in refused:
-        stated["builds"].setdefault("torch", {}).setdefault("runtime", runtime_of(found[1].lower()))
 
 
 def _gpu(values: Mapping[str, str], stated: dict[str, Any]) -> None:

@@ -104,7 +104,7 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
     lowered = text.replace("İ", "I").lower()  # each at its place: the small form of this one letter is longer
     page = _Page(text, lowered, tuple(found.span() for found in _EXAMPLE.finditer(text)))
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, page)))
-    return Hearing(heard, facts_of([item.values for item in heard], text), text, said(text))
+    return Hearing(heard, facts_of([item.values for item in heard]), text, said(text))
 
 
 class _Page(NamedTuple):
