@@ -96,19 +96,9 @@ class Measured:
     def objects(self) -> Iterator[tuple[str, ...]]:
         """Of each wheel that was looked into: platform, file, glibc, libraries needed and bundled, stray targets."""
         for platform, facts in self.facts.get("carried", {}).items():
-            words = {"glibc": "objects", "tag": "tag"}
-            floors = ", ".join(
-                [
-                    *(f"{word} {facts[key]}" for key, word in words.items() if facts.get(key, "-") != "-"),
-                    *(f"{runtime} {floor}" for runtime, floor in facts.get("glibc_by", {}).items()),
-                ]
-            )
-            yield (
-                platform,
-                facts.get("file", ""),
-                floors,
-                *(facts.get(key, "") for key in ("needs", "bundles", "stray")),
-            )
+            floors = {"objects": facts.get("glibc", "-"), "tag": facts.get("tag", "-"), **facts.get("glibc_by", {})}
+            told = ", ".join(f"{word} {floor}" for word, floor in floors.items() if floor != "-")
+            yield platform, facts.get("file", ""), told, *(facts.get(key, "") for key in ("needs", "bundles", "stray"))
 
 
 def floor_of(tag: str, carried: dict[str, Any], runtime: str = "") -> str:
@@ -116,8 +106,8 @@ def floor_of(tag: str, carried: dict[str, Any], runtime: str = "") -> str:
 
     ``runtime``: of the libraries for several, of which one is loaded, the one that counts.
     """
-    asked = carried.get("glibc", "-") if carried.get("tag", "") == tag else "-"
-    asked = carried.get("glibc_by", {}).get(runtime, asked)
+    facts = carried if carried.get("tag", "") == tag else {}
+    asked = facts.get("glibc_by", {}).get(runtime, facts.get("glibc", "-"))
     return max(tag or "0", asked, key=versions.release) if asked != "-" else tag
 
 
