@@ -239,7 +239,7 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
     carriers = [item for item in carriers if not item.of_conda]
     if base.installed:  # whose own framework needs the CUDA that is there: only what takes its place makes it idle
-        carriers = [item for item in carriers if item.request.name in base.installed]
+        carriers = [item for item in carriers if item.request.name in {*base.installed} - _cleared(scene)]
     needy = [item for item in scene.builds if (item.build and item.build.cuda_from == "system")]
     needy += [item for item in scene.env if item.build is None and _LOCAL_CUDA.search(item.request.exact)]
     carried = {"pytorch-cuda"} if base.installed else _CONDA_CUDA  # a toolkit compiles for a framework that stays
@@ -287,13 +287,18 @@ def replaced(scene: Scene) -> Iterator[Finding]:
         what = new.text if new.by else f"{new.request.name} {new.version}".rstrip()
         brought = f"{old.request.name} {old.version}".rstrip()
         left = _left_behind(old, new, scene)
-        steps = (step for part in scene.chain for step in part.installs if step.action == "uninstall")
-        if not left and any(old.request.name == one.name for step in steps for one in step.requests):
-            continue  # its place was cleared
+        if not left and old.request.name in _cleared(scene):
+            continue
         detail = f"{base.reference} brings {brought}; this step puts {what} over it."
         detail += f" Its own {' and '.join(left)} cannot load with that." if left else ""
         yield finding("framework-duplicate-install", scene, new.request.line, detail, severity="warning")
         return
+
+
+def _cleared(scene: Scene) -> set[str]:
+    """What steps uninstall, mostly of the base, to put another in its place on purpose."""
+    steps = (step for part in scene.chain for step in part.installs if step.action == "uninstall")
+    return {one.name for step in steps for one in step.requests}
 
 
 def _left_behind(old: Taken, new: Taken, scene: Scene) -> list[str]:
