@@ -31,6 +31,7 @@ EITHER = [
     "deepspeed",
     "pyg-lib",
     "bitsandbytes==0.46.0",
+    "catboost",
     "ctranslate2",
     "faiss-gpu",
     "faster-whisper",
