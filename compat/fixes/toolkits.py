@@ -77,6 +77,9 @@ def matching(subject: Subject) -> Fix | None:
     item = subject.framework()
     if item is None or not is_version(item.cuda):
         return None
+    if subject.finding.code == "toolkit-mismatch-extension" and subject.finding.confidence == "possible":
+        ask = Command('python -c "import torch; print(torch.version.cuda)"')
+        return Fix("See which CUDA torch is built with, and build with a toolkit of that major.", changes=(ask,))
     folders = subject.host.cuda_toolkits or {}
     minor = versions.minor(item.cuda) if "." in item.cuda else item.cuda
     if any(is_version(one) and versions.same_series(one, minor) for one in folders.values()):

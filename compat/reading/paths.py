@@ -71,6 +71,7 @@ _MARKS: Final = tuple(
         ("arch", r"\[MSC v\.\d{3,4} 32 bit \(Intel\)", "i686"),
         ("arch", r"[/\\]Python3\d{1,2}-32[/\\]", "i686"),  # the folder that python.org's installer makes
         ("cuda_toolkit", r"NVIDIA GPU Computing Toolkit[/\\]{1,2}CUDA[/\\]{1,2}v(\d{1,2}\.\d)\b", "{}"),
+        ("rocm", r"/opt/rocm-(\d{1,2}\.\d\.\d)/", "{}"),
         ("container", r"^\W{0,3}(?:\([\w.-]{1,40}\) )?\[?root@[0-9a-f]{12}[: ]", "docker"),
         ("arch", r"-(x86_64|aarch64)-linux-gnu\.so", "{}"),
         ("arch", r"-win_(amd64)\b", "x86_64"),

@@ -450,6 +450,17 @@ PASTED = {
         "AssertionError: Torch not compiled with CUDA enabled\ntorch==2.9.1+cpu",
         ("cpu-only-build", "torch==2.9.1+cu1", "torch==2.9.1 "),
     ),
+    "a kernel whose name holds the word amdgpu, for which NVIDIA's module does not build": (
+        (
+            "env NV_VERBOSE=1 'make' KERNEL_UNAME=6.1.9-amdgpu.custom modules....(bad exit status: 2)\n"
+            "Error! Bad return status for module build on kernel: 6.1.9-amdgpu.custom (x86_64)\n"
+        ),
+        ("no-driver", "newer driver", "dkms autoinstall"),
+    ),
+    "a toolkit beside a build that only its bare release suggests": (
+        "nvcc fatal : Unsupported gpu architecture 'compute_89'\nGPU: RTX 4080\nCUDA Version: 11.4\npytorch: 1.10\n",
+        ("toolkit-too-old-for-arch", "11.8", "10.2"),
+    ),
     "the group that the user lacks": (
         "$ rocminfo\nUnable to open /dev/kfd read-write: Permission denied\n$ groups\nme adm sudo video\n",
         ("device-permission", "usermod -aG render $USER", "video"),
@@ -574,3 +585,27 @@ def test_a_dockerfile_in_a_report_is_judged_by_its_own_requests_and_not_by_what_
 def test_a_package_that_condas_channels_lack_is_asked_of_the_channel_that_has_it(prescribes):
     text = "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - cudatoolkit=10.1\n"
     prescribes(text, "platform-unsupported", "conda install cudatoolkit=10.1 -c conda-forge", "WSL2")
+
+
+def test_a_build_that_is_only_assumed_is_no_error_and_asks_for_no_toolkit(tmp_path):
+    path = tmp_path / "report.md"
+    path.write_text(
+        "nvcc fatal : Unsupported gpu architecture 'compute_89'\nGPU: RTX 4080\nCUDA Version: 11.4\npytorch: 1.10\n"
+    )
+    found = {one.code: one for one in examine(Question(report=str(path)), MATRIX)[0].findings}
+    assumed = found["toolkit-mismatch-extension"]
+    assert (assumed.severity, assumed.confidence) == ("warning", "possible")
+    assert "torch.version.cuda" in "".join(assumed.fix.commands)
+    assert not any("cuda-10.2" in line for one in found.values() for line in one.fix.commands)
+
+
+@pytest.mark.parametrize(("rocm", "here"), [("5.7.0", True), ("10.0.0", False)])
+def test_support_by_rocm_is_told_with_the_release_it_starts_at(tmp_path, rocm, here):
+    path = tmp_path / "report.md"
+    path.write_text(
+        f"rocBLAS error: Cannot read /opt/rocm-{rocm}/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : "
+        "gfx1103\n"
+    )
+    first = examine(Question(report=str(path)), MATRIX)[0].findings[0]
+    assert "officially from 7.14.1 on" in first.detail
+    assert (f"ROCm {rocm} is here" in first.detail) is here

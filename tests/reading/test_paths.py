@@ -24,6 +24,7 @@ TOLD = [
     ("Python 3.9.1 (tags/v3.9.1:1e5d33e) [MSC v.1927 32 bit (Intel)]", {"platform": "windows", "arch": "i686"}),
     (r"pip 23.0 from D:\py\Python39-32\lib\site-packages\pip", {"arch": "i686", "python": "3.9"}),
     (r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\v12.4\bin\nvcc.exe failed", {"cuda_toolkit": "12.4"}),
+    ("Cannot read /opt/rocm-5.7.0/lib/rocblas/library/TensileLibrary.dat", {"rocm": "5.7.0"}),
     ("[Clang 13.0.0 (clang-1300.0.29.30)]", {"platform": "darwin"}),
     ("root@0a1b2c3d4e5f:~# ls", {"container": "docker"}),
     ("/home/me/.venv/lib/python3.12/site-packages/a.py", {"python": "3.12", "python_environment": "venv"}),

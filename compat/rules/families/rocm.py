@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from compat import versions
 from compat.changes import Command, System, Variable
 from compat.matrix.products import find_gpu
 from compat.rules.deeds import WITH_AMD
-from compat.rules.lookups import cite
+from compat.rules.lookups import cite, is_version
 from compat.rules.rule import AmdRule, Fits, Found, Outcome
 from compat.targets import kernels_for
 
@@ -179,7 +180,7 @@ class RocmGfxUnsupported(AmdRule):
                         severity="warning" if mild else None,
                         confidence=item.sure,
                     )
-        return self._by_message(cards, matrix, signals)
+        return self._by_message(cards, matrix, signals, host.rocm or "")
 
     @staticmethod
     def _runs(gpu: Gpu, kernels: tuple[str, ...], env: Mapping[str, str], matrix: Matrix) -> bool:
@@ -189,16 +190,20 @@ class RocmGfxUnsupported(AmdRule):
         plain = tuple(kernel for kernel in kernels if kernel.startswith("gfx"))
         return kernels_for(as_if, plain, matrix.families) == "native"
 
-    def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
-        """A message names a missing code object: which card it is, and whether ROCm serves that one officially."""
+    def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing, rocm: str) -> Outcome:
+        """A message names a missing code object: which card it is, and from which release on ROCm serves it."""
         heard = signals.saying("no-code")
         if not heard or not cards:
             return self._by_crash(cards, matrix, signals)
         target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
         row = matrix.gfx(target)
-        official = " It is officially supported by ROCm." if row and row.first_rocm and not row.last_rocm else ""
+        first = row.first_rocm if row and not row.last_rocm else ""
+        early = bool(first) and is_version(rocm) and not versions.at_least(rocm, first)
+        here = f", and ROCm {rocm} is here" if early else ""
+        official = f" ROCm supports it officially from {first} on{here}." if first else ""
         detail = f"{heard.signal.meaning} The GPU is {target}.{official}"
-        return Found(detail=detail, facts=("gpus",), sources=cite(matrix, row))
+        facts = ("gpus", "rocm") if early else ("gpus",)
+        return Found(detail=detail, facts=facts, sources=cite(matrix, row))
 
     def _by_crash(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
         """A crash without a word, or no GPU found, beside a GPU that ROCm does not serve, or only of late."""

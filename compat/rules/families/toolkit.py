@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.toolkit as joint
@@ -13,7 +14,7 @@ from compat.findings import Fix, Severity
 from compat.joints.verdict import FITS, Clash
 from compat.rules.families.arch_age import dropped
 from compat.rules.lookups import cite, is_version
-from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, told
+from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, assumed, told
 from compat.rules.stack import Installed, named
 from compat.sentences import Sentence
 from compat.targets import sm
@@ -165,13 +166,10 @@ class ToolkitMismatchExtension(NvidiaRule):
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
         loading = "pair-undefined-torch" in signals and torch.inferred  # a ready-made extension that does not load
         told_so = (compiling(signals, case.commands) and not loading) or bool(signals.get("detected-mismatch-ext"))
-        return Found(
-            detail=detail,
-            facts=("cuda_toolkit", torch.fact),
-            fix=fix,
-            sources=cite(case.matrix, *judged.rows),
-            severity=None if told_so else "info",
-        )
+        sources = cite(case.matrix, *judged.rows)
+        found = Found(detail=detail, facts=("cuda_toolkit", torch.fact), fix=fix, sources=sources)
+        found = assumed(found) if torch.inferred else found
+        return found if told_so else replace(found, severity="info")
 
 
 class HostCompilerUnsupported(NvidiaRule):
