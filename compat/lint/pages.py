@@ -102,7 +102,7 @@ class BasePythonMissing(FileRule):
 
 
 class PythonExternallyManaged(FileRule):
-    """pip of the base's system installs nothing into its Python.
+    """pip may not install into the Python of this system.
 
     Steps of pip outside of a virtual environment, on a system that marks its Python as externally managed.
 

@@ -132,7 +132,7 @@ def switched_off(scene: Scene) -> Iterator[Finding]:
         asked += [(word, command.line) for word in command.words if _FETCHES.match(command.text)]
     for address, line in asked:
         if off.name in address:
-            detail = f"`{address[:80]}`: {off.name} answers no longer, since {off.version}."
+            detail = f"`{address[:80]}`: {off.name} has not answered since {off.version}."
             yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.")
 
 

@@ -28,7 +28,7 @@ _USUAL: Final = "linux_x86_64"  # what a machine that does not say what it is mo
 
 
 class PythonUnsupported(Rule):
-    """No build of this framework exists for this Python, or at the index that was asked.
+    """No build exists for this Python, or at the index that was asked.
 
     Why: pip hides the reason: it says that no version was found, although the project exists.
     Fix: Use a Python that the release was published for. Or use a release for this Python, or the index that has it.

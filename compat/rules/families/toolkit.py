@@ -206,7 +206,7 @@ class HostCompilerUnsupported(NvidiaRule):
 
 
 class BuildToolsMissing(Rule):
-    """Tools for just-in-time builds of extensions are missing.
+    """What the build of an extension needs is missing.
 
     Why: Triton and DeepSpeed compile small host programs at first use, even in inference images.
     Fix: Install ninja, a compiler and the headers of Python.
