@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 import compat.lint.conda as condas
+import compat.lint.contents as contents
 import compat.lint.walk as walk
 from compat.lint.scene import Scene, brings_pythons, vendor_runtime
 from compat.sources.values import BUILT, IMAGED, ORDERED, Ask, Command, Install, Request, Stage
@@ -90,7 +91,7 @@ def _scene(
     another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)
     named = bases.named_of(base, matrix) if base and not another else ""
     steps = walk.Walk(matrix, known.platform, glibc, named, worlds, at_once=ask.kind not in ORDERED)
-    steps.begin(walk.of_base(base, matrix, chain[0].line) if base else ())
+    steps.begin(contents.of_base(base, matrix, chain[0].line) if base else ())
     for part in chain:
         steps.begin(_carried(part, made))
         for step in part.installs:
