@@ -168,7 +168,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     sure = both or compiled or not separate or _does_not_load(item, other, spec, scene)
     sure = sure and not (loose or _has_other_line(item, scene))
     level: Severity = "error" if sure else "warning"
-    fix = moved or f"Pin {other.request.name}{spec}."
+    fix = moved or nearest.required(item, other, spec, scene)
     return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 
@@ -203,7 +203,7 @@ def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:
             detail = f"{asks}, and {old.text} is there: pip puts another in its place."
             yield finding(
                 "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
-                fix=f"Pin {new.request.name}{new.spec}.", sources=cited(found, scene),
+                fix=nearest.required(asker, old, new.spec, scene), sources=cited(found, scene),
             )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+import compat.lint.origins as origins
+from compat import versions
 from compat.facts import Fact, Host
 
 if TYPE_CHECKING:
@@ -100,6 +102,34 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
         told = f"{_named(kept)}=={asked[kept.request.name]}" if told == pin(moving) else told
         known[wish, rest] = told if told != pin(kept) else ""
     return known.get((wish, rest), "")
+
+
+def around(item: Taken, scene: Scene) -> str:
+    """The releases of the places before and after the one asked for: of a local version its variant's, and its own."""
+    wanted = versions.parsed(item.request.exact)
+    there = [build for build in scene.rows(item.request.name) if any(place.has(build) for place in item.origins)]
+    if tag := wanted.local or "":
+        kind = tag.rstrip("0123456789.")
+        there = [one for one in there if one.local == tag or (one.version == wanted.public and kind in one.local)]
+    known = sorted({one.full_version if tag else one.version for one in there}, key=versions.parsed)
+    before, after = ([one for one in known if (versions.parsed(one) < wanted) is side] for side in (True, False))
+    near = ", ".join((*before[-2:], *after[:2]))
+    return f"Nearest there: {near}." if near else ""
+
+
+def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
+    """To pin what a package requires of another, where the places of that one have it; else what to ask for instead.
+
+    What places have is known of the packages of which every release is in the matrix.
+    """
+    name, places = other.request.name, other.origins
+    known = name in origins.settled(scene.matrix) and bool(places)
+    open_ = any(place.index is None or place.partial or place.mirror for place in places)
+    there = (row for row in scene.rows(name) if any(place.has(row) for place in places))
+    if not known or open_ or any(versions.admits(spec, row.full_version) for row in there):
+        return f"Pin {name}{spec}."
+    where = " or ".join(dict.fromkeys(place.url or "the default index" for place in places))
+    return f"Ask for another release of {item.request.name}, or name another index: no {name}{spec} is at {where}."
 
 
 def tagged(one: Taken, other: Taken, scene: Scene) -> str:

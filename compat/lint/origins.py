@@ -109,7 +109,7 @@ def origins(step: Install, matrix: Matrix, name: str = "") -> tuple[Origin, ...]
     chosen = (Origin(f"--torch-backend={backend}", "pytorch", backend),) if backend not in {"", "auto"} else ()
     feeds = (_feed(url, matrix) if first is DEFAULT else origin(url, matrix) for url in step.extra_indexes)
     others = (*feeds, *(origin(url, matrix) for url in step.find_links))
-    return (first, *chosen, *(place for place in others if not (place.apart and name in _settled(matrix))))
+    return (first, *chosen, *(place for place in others if not (place.apart and name in settled(matrix))))
 
 
 def _feed(url: str, matrix: Matrix) -> Origin:
@@ -179,8 +179,7 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         # a release that a sibling's rows have, and this one's skip, may well be there
         others = (build for build in matrix.builds(package.name) if build.install_name != request.name)
         skipped = any(build.full_version == request.exact for build in others)
-        settled = package.name in _settled(matrix) and not skipped
-        return _nowhere(request, everything, places, place, settled)
+        return _nowhere(request, everything, places, place, package.name in settled(matrix) and not skipped)
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     if chosen.origin and chosen.origin.renamed and "+" in request.exact and step.manager != "uv":
         chosen = Outcome("none", chosen.build, chosen.origin, "renamed")
@@ -206,13 +205,13 @@ def _with_extra(published: list[tuple[Build, Origin]], asked: frozenset[str]) ->
     ]
 
 
-def _nowhere(request: Request, known: list[Build], places: tuple[Origin, ...], place: Place, settled: bool) -> Outcome:
+def _nowhere(request: Request, known: list[Build], places: tuple[Origin, ...], place: Place, whole: bool) -> Outcome:
     """What follows from no place having a release: proof only where all of the package and of the places is known."""
-    if settled and all(_is_foreign(item, known) for item in places):
+    if whole and all(_is_foreign(item, known) for item in places):
         return Outcome("none", why="foreign")
     covered = all(any(item.has(build) for build in known) for item in places if item.url and not item.mirror)
     open_ = any(item.mirror or item.partial or _has_gap(request, known, item) for item in places)
-    return _absent(request, known, place) if settled and covered and not open_ else Outcome("unknown", why="place")
+    return _absent(request, known, place) if whole and covered and not open_ else Outcome("unknown", why="place")
 
 
 def _is_foreign(place: Origin, known: list[Build]) -> bool:
@@ -273,7 +272,7 @@ def _may_be_older(request: Request, chosen: Outcome, known: list[Build], place: 
     return bool(pythons) and number(place.python) < min(map(number, pythons))
 
 
-def _settled(matrix: Matrix) -> frozenset[str]:
+def settled(matrix: Matrix) -> frozenset[str]:
     """Packages of which every release is in the matrix: the frameworks, and what follows one release by release."""
     frameworks = {name for name, row in matrix.packages.items() if row.kind == "framework"}
     return frozenset(frameworks | {"torchvision", "torchaudio", "jaxlib"})
@@ -288,7 +287,8 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
     wanted = versions.parsed(request.exact) if request.exact else None
     if request.name in _SOURCE_EVERYWHERE and (wanted is None or wanted in releases):
         return Outcome("unknown", why="place")
-    if wanted is not None and wanted.local and not any("+" in build.full_version for build in known):
+    listed = [versions.parsed(build.version) for build in known if "+" in build.full_version]
+    if wanted is not None and wanted.local and (not listed or wanted < min(listed)):
         return Outcome("unknown", why="version")  # its variants are not listed
     if wanted is None:
         return Outcome("unknown" if _reaches_below(request.spec, min(releases)) else "none", why="version")

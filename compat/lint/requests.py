@@ -176,17 +176,17 @@ def _elsewhere(item: Taken, scene: Scene) -> Build | None:
 
 def _no_version(item: Taken, scene: Scene) -> Finding:
     """A version that the named indexes do not have; a warning where the matrix may be older than the index."""
-    builds = scene.rows(item.request.name)
-    near = sorted({b.version for b in builds if any(place.has(b) for place in item.origins)}, key=versions.parsed)[-4:]
-    where = ", ".join(place.url or "the default index" for place in item.origins)
     newer = item.outcome.why == "newer"
     package = scene.matrix.package(item.request.name)
     unsure = newer or (package is not None and package.kind != "framework" and "+" in item.request.exact)
-    detail = f"No build of {item.request.text} is published at {where}"
+    first, *others = dict.fromkeys(place.url or "the default index" for place in item.origins)
+    detail = f"No build of {item.request.text} is published at {first}"
+    if others:
+        detail = f"{item.request.text} is published neither at {' nor at '.join((first, *others))}"
     level: Severity = "warning" if unsure else "error"  # not every variant of every companion is listed
     return of_request(
         "version-does-not-exist", item, scene, detail + (", or it is newer than this matrix." if newer else "."),
-        severity=level, fix=f"Newest there: {', '.join(near)}." if near else "", confidence="likely",
+        severity=level, fix=nearest.around(item, scene), confidence="likely",
     )  # fmt: skip
 
 
@@ -330,6 +330,8 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         extra = [place for place in item.origins[1:] if place.index and place.variant]
         loose = not _LOCAL_CUDA.search(item.request.spec) and HASHED not in item.step.options
+        if scene.base and scene.base.musl:
+            return  # no wheel of either is for musl: told by itself
         if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
             continue
         # none where the extra places are not about this package at all

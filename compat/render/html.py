@@ -131,7 +131,7 @@ def _finding(finding: Finding, words: Catalogue) -> dict[str, Any]:
         "fix": words.fix(finding),
         "commands": "\n".join(map(one_line, finding.fix.commands)),
         "unchecked": words.told(finding.fix.unchecked),
-        "consequences": [f"{words.title(item)} ({item.code})" for item in finding.consequences],
+        "consequences": [words.follows(item, finding) for item in finding.consequences],
         "code": finding.code,
         "confidence": words.said(finding.confidence),
         "evidence": [

@@ -60,6 +60,10 @@ class Catalogue:
         """What is wrong: in English with this machine's values, which else stand in the evidence alone."""
         return self.pages.get(finding.code, {}).get("why", finding.detail)
 
+    def follows(self, finding: Finding, root: Finding) -> str:
+        """What follows from a finding: by its title, or what it says where that is the root's own title."""
+        return self.detail(finding) if finding.code == root.code else f"{self.title(finding)} ({finding.code})"
+
     def fix(self, finding: Finding) -> str:
         """What to do: the fix's own words, in another language its changes, or what mends such a finding in general."""
         if finding.code not in self.pages:

@@ -115,7 +115,7 @@ def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
     if finding.fix.unchecked:
         lines += _labelled("", f"{words.said('not checked')}: {words.told(finding.fix.unchecked)}", pen)
     for consequence in finding.consequences:
-        lines += _labelled("hence", f"{words.title(consequence)} ({consequence.code})", pen)
+        lines += _labelled("hence", words.follows(consequence, finding), pen)
     if finding.sources and verbose:
         lines += [pen("dim", line) for line in _labelled("from", _sources(finding), Ink(width=pen.width, words=words))]
     return lines

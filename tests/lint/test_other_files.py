@@ -442,3 +442,50 @@ def test_a_wheel_of_another_system_is_none_for_this_one(text, codes):
     found = [one for one in lint(ask, MATRIX, on=windows).findings if one.severity == "error"]
     assert [one.code for one in found] == codes
     assert all(one.sources and "3.9 to 3.13" not in one.detail for one in found)
+
+
+AUDIO = "torchaudio==0.10.1+cu113 -f https://download.pytorch.org/whl/cu113/torch_stable.html"
+# A file, the code of a finding of it, and what that says or what to do.
+SAID = [
+    # where several places were asked, all of them are named alike, and the releases next to the one asked for
+    ("FROM python:3.10\nRUN pip install torch==2.5.2 --extra-index-url https://download.pytorch.org/whl/cu118\n",
+     "version-does-not-exist",
+     ("torch==2.5.2 is published neither at the default index nor at https://download.pytorch.org/whl/cu118.",
+      "Nearest there: 2.5.0, 2.5.1, 2.6.0, 2.7.0.")),
+    # of a local version: the next ones of its variant, and the variants of its release
+    ("FROM python:3.10\nRUN pip install torch==1.13.1+cu118 -f https://download.pytorch.org/whl/torch_stable.html\n",
+     "version-does-not-exist",
+     (("torch==1.13.1+cu118 is published neither at the default index nor at "
+      "https://download.pytorch.org/whl/torch_stable.html."),
+      "Nearest there: 1.13.1+cu116, 1.13.1+cu117, 2.0.0+cu118, 2.0.1+cu118.")),
+    # no pin that the index named does not have
+    (("FROM python:3.10\nRUN pip install torch==2.6.0 torchvision==0.22.0 "
+     "--index-url https://download.pytorch.org/whl/cu124\n"), "framework-pair-mismatch",
+     ("torchvision==0.22.0 requires torch==2.7.0, and torch==2.6.0 is asked for.", "Ask for torchvision==0.21.0.")),
+    (("FROM python:3.10\nRUN pip install torch==2.5.1 --index-url https://download.pytorch.org/whl/cu124\n"
+     "RUN pip install vllm==0.9.1\n"), "framework-pair-mismatch",
+     ("vllm==0.9.1 requires torch==2.7.0, and torch==2.5.1 is there: pip puts another in its place.",
+      ("Ask for another release of vllm, or name another index: no torch==2.7.0 is at "
+      "https://download.pytorch.org/whl/cu124."))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "said"), SAID)
+def test_what_is_told_names_what_the_places_have(text, code, said):
+    found = [one for one in judged(text, "Dockerfile").findings if one.code == code]
+    assert said in [(one.detail, one.fix.text) for one in found]
+
+
+def test_a_variant_of_a_release_without_listed_variants_is_not_denied():
+    later = AUDIO.replace("0.10.1", "0.12.1").replace("cu113", "cu118")
+    codes = [{one.code for one in judged(f"FROM python:3.9\nRUN pip install {one}\n", "Dockerfile").findings}
+             for one in (AUDIO, later)]  # fmt: skip
+    assert ["version-does-not-exist" in each for each in codes] == [False, True]
+
+
+def test_on_musl_an_index_that_is_passed_over_is_not_told_beside_the_cause():
+    text = "FROM {}\nRUN pip install torchvision --extra-index-url https://download.pytorch.org/whl/cpu\n"
+    musl, glibc = ({one.code for one in judged(text.format(base), "Dockerfile").findings}
+                   for base in ("python:3.10-alpine", "python:3.10"))  # fmt: skip
+    assert ("musl-libc" in musl, "extra-index-shadowed" in musl) == (True, False)
+    assert ("musl-libc" in glibc, "extra-index-shadowed" in glibc) == (False, True)
