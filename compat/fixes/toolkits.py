@@ -9,7 +9,7 @@ from compat.changes import Command, System, Toolkit, Variable, install
 from compat.findings import Fix
 from compat.fixes.subject import Subject, series
 from compat.lazy import pattern
-from compat.rules.deeds import of_system
+from compat.rules.deeds import of_system, of_windows
 from compat.rules.lookups import is_version, knows
 from compat.rules.stack import FRAMEWORKS
 
@@ -170,7 +170,7 @@ def outdated(library: str, least: str, subject: Subject) -> Fix | None:
 
 def no_driver(subject: Subject) -> Fix | None:
     """A driver whose module was not made for the running kernel; or a framework that nobody told whose GPU there is."""
-    outside = not subject.host.container and subject.host.platform in {None, "linux"}
+    outside = not subject.host.container and subject.host.platform in {None, "linux"} and not of_windows(subject.host)
     if "smi-failed" in subject.case.signals and outside:
         text = "Make the driver's kernel module again for the running kernel, whose headers it needs; then load it."
         return Fix(text, changes=(Command("sudo dkms autoinstall"), Command("sudo modprobe nvidia")))

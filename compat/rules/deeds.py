@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Change, Command, Container, System
 from compat.findings import Fix
+from compat.versions import at_least
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,8 +130,8 @@ def install_driver(
     if host.platform in {"wsl1", "wsl2"}:
         text = "Install the NVIDIA driver on the Windows side; WSL gets it from there."
         return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
-    if host.platform == "windows":
-        return Fix(f"{why} On Windows: download it from https://www.nvidia.com/drivers.")
+    if host.platform == "windows" or of_windows(host):
+        return _for_windows(host, matrix, why)
     if host.l4t:
         jetpack = "On a Jetson the driver comes with JetPack: flash a newer one, or take the build for this one."
         return Fix(f"{why} {jetpack}")
@@ -139,6 +141,21 @@ def install_driver(
         task = System("driver-proprietary", branch=last)
         return Fix(f"{why} R{last} is the last branch for this GPU.", changes=(task,))
     return Fix(why, changes=(System("driver-newer" if host.driver else "driver"),))
+
+
+def _for_windows(host: Host, matrix: Matrix, why: str) -> Fix:
+    """The driver of Windows, and what WSL lacks where its build gives WSL no GPU."""
+    page, here, first = "https://www.nvidia.com/drivers", of_windows(host), matrix.turn("wsl-gpu")
+    if not here or at_least(here, first.version):
+        return Fix(f"{why} On Windows: download it from {page}.")
+    builds = f"{first.name} (build {first.version[5:]}) or Windows 11 on, and this is build {here[5:]}"
+    return Fix(f"Install the NVIDIA driver of Windows, {page}; WSL, where none belongs, has a GPU from {builds}.")
+
+
+def of_windows(host: Host) -> str:
+    """The release of Windows' own kernel, ``10.0.19045``; empty where the kernel is another's."""
+    kernel = host.kernel or ""
+    return kernel if re.fullmatch(r"10\.0\.\d{5}", kernel) else ""
 
 
 def last_branch(host: Host, matrix: Matrix) -> str:

@@ -461,6 +461,20 @@ PASTED = {
         "nvcc fatal : Unsupported gpu architecture 'compute_89'\nGPU: RTX 4080\nCUDA Version: 11.4\npytorch: 1.10\n",
         ("toolkit-too-old-for-arch", "11.8", "10.2"),
     ),
+    "a Windows that gives WSL no GPU yet": (
+        (
+            "Microsoft Windows [Version 10.0.18362.30]\n(c) Microsoft Corporation\n\nme@pc:~$ nvidia-smi\n"
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+        ),
+        ("no-driver", "Windows 10 21H2 (build 19044) or Windows 11 on, and this is build 18362", "modprobe"),
+    ),
+    "a Windows that gives WSL a GPU": (
+        (
+            "Microsoft Windows [Versi\u00f3n 10.0.19045.3803]\n\nme@pc:~$ nvidia-smi\n"
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+        ),
+        ("no-driver", "On Windows", "19044"),
+    ),
     "the group that the user lacks": (
         "$ rocminfo\nUnable to open /dev/kfd read-write: Permission denied\n$ groups\nme adm sudo video\n",
         ("device-permission", "usermod -aG render $USER", "video"),

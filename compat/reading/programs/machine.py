@@ -202,6 +202,13 @@ def _wsl(_: str) -> Iterator[Claim]:
     yield Claim("platform", "wsl2")
 
 
+def _cmd(line: str) -> Iterator[Claim]:
+    """The greeting of Windows' command prompt, its word for version in the language of the system."""
+    if found := re.search(r"\bMicrosoft Windows \[\D{1,12} (10\.0\.\d{5})(?:\.\d+)?\]", line):
+        yield Claim("kernel", found[1], weight=Weight.HINT)
+        yield Claim("platform", "windows", weight=Weight.HINT)
+
+
 PROGRAM: Final = Program(
     name="system tools",
     labels={
@@ -228,6 +235,7 @@ PROGRAM: Final = Program(
         "REVISION: ",
         "L4T ",
         "WSL version: ",
+        "Microsoft Windows [",
         "jetson-stats ",
         'NAME="',
     ),
@@ -240,6 +248,7 @@ PROGRAM: Final = Program(
         "ldd (": _ldd,
         # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
         "WSL version: ": _wsl,
+        "Microsoft Windows [": _cmd,
         "REVISION: ": said("l4t", r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"),
         "L4T": said("l4t", r"\bL4T(?: Release)?:?\W{0,4}R?(\d{2}\.\d+(?:\.\d+)?)"),
         "etPack ": said("jetpack", r"\bJetPack (\d\.\d+(?:\.\d+)?)"),
