@@ -26,7 +26,7 @@ def newer(subject: Subject) -> Fix | None:
         if row is None or not row.first_cuda:
             continue
         stand = knows(subject.matrix, versions.minor(toolkit), row.cc) if is_version(toolkit) else "too new"
-        first = versions.minor(row.first_cuda)
+        first, target = versions.minor(row.first_cuda), f"sm_{row.cc.replace('.', '')}"
         own = item.cuda if (item := subject.framework()) and is_version(item.cuda) else ""
         if stand == "too new" and own and versions.at_least(own, first):
             return _take(
@@ -35,10 +35,10 @@ def newer(subject: Subject) -> Fix | None:
         if stand == "too new" and (fix := _set(first, subject)):
             return fix
         if stand == "too new":
-            return _take(first, f"Install CUDA toolkit {first} or newer, the first with {row.cc}", subject)
+            return _take(first, f"Install CUDA toolkit {first} or newer, the first for {target}", subject)
         if stand == "too old" and row.last_cuda:
             last = versions.minor(row.last_cuda)
-            return _take(last, f"Install CUDA toolkit {last}, the last with {row.cc}", subject)
+            return _take(last, f"Install CUDA toolkit {last}, the last for {target}", subject)
     return None
 
 

@@ -75,6 +75,16 @@ CASES = [
         {"cuda_toolkit": "9.1.85", "builds": {"torch": {"runtime": "cuda10.2"}}, "packages": {"torch": "1.8.0"}},
         "toolkit-mismatch-extension",
     ),
+    (  # whichever of its builds: none is of CUDA 9
+        "No module named 'detectron2._C'",
+        {"cuda_toolkit": "9.1.85", "packages": {"torch": "1.8.0"}},
+        "toolkit-mismatch-extension",
+    ),
+    (  # one of its builds is of CUDA 11
+        "No module named 'detectron2._C'",
+        {"cuda_toolkit": "11.1.105", "packages": {"torch": "1.8.0"}},
+        "abi-mismatch",
+    ),
     # drivers: too old in the words of others
     (
         "ERROR: CUDA driver 8.0.0 is not compatible with any supported CUDA toolkit",

@@ -149,7 +149,10 @@ class ToolkitMismatchExtension(NvidiaRule):
     changes = (Example("export CUDA_HOME=/usr/local/cuda-<version>"),)
 
     def check(self, case: Case, cuda_toolkit: str) -> Outcome:
-        """An extension is compiled with a toolkit whose CUDA major is not that of the installed torch."""
+        """An extension is compiled with a toolkit whose CUDA major is not that of the installed torch.
+
+        Of a torch whose build is not known it is likely where no build of its release is of that major.
+        """
         signals = case.signals
         torch = named(case.installed, "torch")
         if not torch or not is_version(torch.cuda) or not is_version(cuda_toolkit):
@@ -168,7 +171,14 @@ class ToolkitMismatchExtension(NvidiaRule):
         told_so = (compiling(signals, case.commands) and not loading) or bool(signals.get("detected-mismatch-ext"))
         sources = cite(case.matrix, *judged.rows)
         found = Found(detail=detail, facts=("cuda_toolkit", torch.fact), fix=fix, sources=sources)
-        found = assumed(found) if torch.inferred else found
+        if torch.inferred:
+            runtimes = {one.runtime for one in case.matrix.builds_of("torch", torch.version)}
+            cudas = [one for one in runtimes if one.startswith("cuda")]
+            if not cudas or any(joint.extends("", one, cuda_toolkit) == FITS for one in cudas):
+                found = assumed(found)
+            else:
+                detail = f"nvcc is CUDA {cuda_toolkit}, and no build of torch {torch.version} is of that major."
+                found = replace(found, detail=detail, confidence="likely")
         return found if told_so else replace(found, severity="info")
 
 
