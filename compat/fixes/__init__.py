@@ -94,7 +94,7 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
 
 def _unreplayed(finding: Finding, case: Case) -> Fix:
     """The rule's own fix of a finding that is not to be tried."""
-    return replace(_general(finding.fix, case), changes=())
+    return replace(_general(finding, case), changes=())
 
 
 def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
@@ -117,10 +117,7 @@ def _drafted(finding: Finding, case: Case) -> Fix:
     if (fix := _of_message(subject) or (prescribe(subject) if prescribe else None)) is not None:
         told = f"If {subject.named[0].name} is its GPU: {fix.text[0].lower()}{fix.text[1:]}" if subject.named else ""
         return _written(replace(fix, text=told) if told and fix.changes else fix, case)
-    name = subject.framework_name()
-    others = {one.of for one in finding.fix.changes if isinstance(one, Variable)} - {"", name}
-    changes = tuple(one for one in finding.fix.changes if not (isinstance(one, Variable) and one.of in others))
-    return _general(replace(finding.fix, changes=changes), case)
+    return _general(finding, case)
 
 
 def _of_message(subject: Subject) -> Fix | None:
@@ -140,9 +137,12 @@ def _of_message(subject: Subject) -> Fix | None:
     return spelled(fix, subject.host, subject.matrix) if "{" not in fix.text else None
 
 
-def _general(fix: Fix, case: Case) -> Fix:
-    """A rule's own fix, without what cannot be typed here."""
-    return _written(replace(fix, changes=suited(fix.changes, case.host)), case)
+def _general(finding: Finding, case: Case) -> Fix:
+    """The rule's own fix of a finding, without what cannot be typed here and what another framework reads."""
+    fix, name = finding.fix, Subject(finding, case).framework_name()
+    others = {one.of for one in fix.changes if isinstance(one, Variable)} - {"", name}
+    changes = tuple(one for one in fix.changes if not (isinstance(one, Variable) and one.of in others))
+    return _written(replace(fix, changes=suited(changes, case.host)), case)
 
 
 def _written(fix: Fix, case: Case) -> Fix:

@@ -86,7 +86,10 @@ def _retyped(subject: Subject) -> Fix | None:
 def in_use(change: Change, case: Case) -> tuple[Change, ...]:
     """A change; the start of a container by the engine that was typed, from the image in use. None by a cluster."""
     if not isinstance(change, Container):
-        return (change,)
+        # K3s writes the configuration of its own containerd, at each start (docs.k3s.io/advanced)
+        apart = case.signals.said.get("k3s") and isinstance(change, Command) and "containerd" in change.line
+        own = (Service("k3s"),) if apart and " restart " in getattr(change, "line", "") else ()
+        return own if apart else (change,)
     image = change.image or case.host.image or ""
     change = replace(WITH_AMD if change.gpus and _ROCM.search(image) else change, image=image)
     engine = container_of(case.commands) or change.engine
@@ -138,6 +141,9 @@ def _in_cluster(subject: Subject) -> Fix:
         if (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.said("service")
         else "containerd"
     )
+    if subject.said("k3s"):
+        text = "Install NVIDIA's container toolkit on the node and restart K3s, which finds it; give the pods"
+        return Fix(f"{text}, the device plugin's too, runtimeClassName: nvidia.", changes=(Service("k3s"),))
     configure = Command(f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default")
     text = "Make nvidia the node's default runtime, and run NVIDIA's device plugin."
     return Fix(text, changes=(configure, Service(engine)))

@@ -51,7 +51,9 @@ def older_cuda(subject: Subject) -> Fix | None:
         return None
     served = item and item.cuda and _runs(subject, item.cuda)
     if item is None or not item.cuda or served:
-        return _unknown_build(name, subject) if "driver-too-old" in subject.case.signals else None
+        either = "tf-driver-old" in subject.case.signals and item is None  # XLA's own line, of TensorFlow or of JAX
+        old = either or "driver-too-old" in subject.case.signals
+        return _unknown_build("" if either else name, subject) if old else None
     found = plans.moved(name, subject)
     changes = plans.changes_of(found, subject, kind="cuda")
     least = lowest(subject)

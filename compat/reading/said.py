@@ -56,6 +56,8 @@ _SAID: Final = (
     # images for Jetson boards
     ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b)")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
+    # K3s: its folders, and the number of its release
+    ("k3s", pattern(r"((?:/rancher|/run)/k3s/|\bv1\.\d{2}\.\d{1,2}\+k3s\d)")),
 )
 
 

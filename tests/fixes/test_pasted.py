@@ -475,6 +475,31 @@ PASTED = {
         ),
         ("no-driver", "On Windows", "19044"),
     ),
+    "a node of K3s, whose containerd it configures itself": (
+        (
+            "NAME    STATUS   ROLES    VERSION\nnode1   Ready    master   v1.30.2+k3s1\n"
+            "Warning  FailedScheduling  0/1 nodes are available: 1 Insufficient nvidia.com/gpu.\n"
+        ),
+        ("container-no-gpu", "sudo systemctl restart k3s", "containerd"),
+    ),
+    "the device plugin on a node of K3s": (
+        "E0402 22:17:31 factory.go:112] Incompatible strategy detected auto\n/var/lib/rancher/k3s/agent/etc\n",
+        ("container-no-gpu", "sudo systemctl restart k3s", "containerd"),
+    ),
+    "a node whose name holds k3s": (
+        (
+            "NAME    STATUS   ROLES    VERSION\nk3s-1   Ready    master   v1.30.2\n"
+            "Warning  FailedScheduling  0/1 nodes are available: 1 Insufficient nvidia.com/gpu.\n"
+        ),
+        ("container-no-gpu", "sudo systemctl restart containerd", "restart k3s"),
+    ),
+    "the driver that XLA finds too old, by the next CUDA's first": (
+        (
+            "E external/xla/xla/stream_executor/cuda/cuda_dnn.cc:488] Possibly insufficient driver version: 470.57.2\n"
+            "jaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed.\n"
+        ),
+        ("driver-too-old-for-runtime", "525.60.13", "tensorflow"),
+    ),
     "the group that the user lacks": (
         "$ rocminfo\nUnable to open /dev/kfd read-write: Permission denied\n$ groups\nme adm sudo video\n",
         ("device-permission", "usermod -aG render $USER", "video"),
@@ -623,3 +648,16 @@ def test_support_by_rocm_is_told_with_the_release_it_starts_at(tmp_path, rocm, h
     first = examine(Question(report=str(path)), MATRIX)[0].findings[0]
     assert "officially from 7.14.1 on" in first.detail
     assert (f"ROCm {rocm} is here" in first.detail) is here
+
+
+def test_a_finding_told_for_information_names_no_variable_of_another_framework(tmp_path):
+    path = tmp_path / "report.md"
+    path.write_text(
+        "E external/xla/xla/stream_executor/cuda/cuda_dnn.cc:488] Possibly insufficient driver version: 470.57.2\n"
+        "jaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed.\n"
+        "jax.numpy.zeros(0)\n"
+    )
+    found = {one.code: one for one in examine(Question(report=str(path)), MATRIX)[0].findings}
+    text = "".join(found["out-of-memory"].fix.commands)
+    assert "PYTORCH" not in text
+    assert "nvidia-smi" in text
