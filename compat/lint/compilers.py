@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.toolkit as joint
+import compat.lint.images as images
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
@@ -82,7 +83,7 @@ def compiler_missing(scene: Scene) -> Iterator[Finding]:
     if forced:
         detail = f"`{forced.text[:60]}` compiles GPU code; {base.reference} has no nvcc."
         level: Severity = "warning" if forced.guarded or forced.branch else "error"
-        yield finding("image-runtime-not-devel", scene, forced.line, detail, severity=level, fix=_devel(base))
+        yield finding("image-runtime-not-devel", scene, forced.line, detail, severity=level, fix=_devel(base, scene))
     elif base.kind == "cuda":
         cuda = any(_CUDA_ASKED.search(value) for name, value in settings if name == "CMAKE_ARGS")
         yield from _asking(scene, base, cuda=cuda)
@@ -110,7 +111,7 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
         detail = f"{item.request.text} asks nvcc when it is installed; {base.reference} has none."
         code, line = "image-runtime-not-devel", item.request.line
         level: Severity = "warning" if {line, item.step.line} & _loose(scene) else "error"
-        yield finding(code, scene, line, detail, severity=level, confidence="likely", fix=_devel(base))
+        yield finding(code, scene, line, detail, severity=level, confidence="likely", fix=_devel(base, scene))
         return
 
 
@@ -210,11 +211,12 @@ def _is_forced(command: Command, scene: Scene) -> bool:
     return "--cuda_ext" in command.text or (asked and _BUILDS.search(command.text) is not None)
 
 
-def _devel(base: Base) -> str:
+def _devel(base: Base, scene: Scene) -> str:
     """The compiler's image in the place of one without."""
-    if not base.flavour:
-        return ""
-    return f"Compile in a stage of {base.reference.replace(f'-{base.flavour}', '-devel')}, and copy the result."
+    devel = base.reference.replace(f"-{base.flavour}", "-devel") if base.flavour else ""
+    if devel and not images.stands(devel, scene.matrix):
+        devel = f"a devel image of CUDA {versions.minor(base.cuda)}" if base.cuda else ""
+    return f"Compile in a stage of {devel}, and copy the result." if devel else ""
 
 
 def _nvcc(scene: Scene) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
+from compat import versions
 from compat.joints import libc, packages
 from compat.joints.python import packaged
 from compat.joints.verdict import Clash, any_of, clash_of
@@ -41,6 +42,7 @@ _PACKAGED: Final = re.compile(r"python(3\.\d{1,2})(?:-(?:dev|venv|minimal|distut
 # A build for one CUDA of which the matrix knows nothing: it may link the image's.
 _LOCAL_CUDA: Final = re.compile(r"\+cu(?:da)?\d+")
 _CONDA_CUDA: Final = frozenset({"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"})
+_BOARD: Final = "Move the board to a later JetPack first: an image runs on the JetPack that it is made for."
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
@@ -49,21 +51,18 @@ def tags(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     if base is None or scene.stage.parent >= 0 or base.variable:
         return
-    row = base.row
-    line = scene.stage.line
-    absent = bases.never_published(base, scene.matrix)
-    gone = row.status == "gone" if row else absent or _line_removed(scene)
-    if gone or (row and row.status == "eol"):
-        what = "is not in its registry" if absent else "was removed from its registry"
-        detail = f"{base.reference} {what if gone else 'gets no rebuilds any more'}."
-        code, level = ("base-tag-gone", "error") if gone else ("base-tag-eol", age(base.os, scene.matrix))
+    row, line, said = base.row, scene.stage.line, status(base, scene.matrix)
+    if said:
+        lost = {"absent": "is not in its registry", "gone": "was removed from its registry"}
+        detail = f"{base.reference} {lost.get(said, 'gets no rebuilds any more')}."
+        code, level = ("base-tag-gone", "error") if said in lost else ("base-tag-eol", age(base.os, scene.matrix))
         rows = (row,) if row else ()
         sure: Confidence = "likely" if row and row.how == "inferred" else "certain"
-        fix = successor(scene)
+        fix = successor(base, scene.matrix)
         yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)  # type: ignore[arg-type]
     elif ended_on := ended(base.os, scene.matrix):
         detail = f"{base.os} left standard support on {ended_on}."
-        fix = _later_system(base.os, scene.matrix)
+        fix = _BOARD if base.kind == "jetson" else _later_system(base.os, scene.matrix)
         yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix), fix=fix)
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
@@ -75,13 +74,24 @@ def age(os: str, matrix: Matrix) -> Severity:
     return "warning" if ended(os, matrix, ago=365) else "info"
 
 
-def _line_removed(scene: Scene) -> bool:
-    """Whether all tags that are known of the same CUDA release line were removed: then so was this one."""
-    base = scene.base
-    if base is None or bases.home(base.repository) != "nvidia/cuda" or not bases.cuda_minor(base):
-        return False
-    rows = scene.matrix.select("images", repository="nvidia/cuda", runtime=f"cuda{bases.cuda_minor(base)}")
-    return bool(rows) and all(row.status == "gone" for row in rows)
+def status(base: Base, matrix: Matrix) -> str:
+    """What stands against a tag: ``gone``, ``absent`` (it never was), ``eol`` (no rebuilds); empty if nothing known.
+
+    Where all tags that are known of the same CUDA release line were removed, so was this one.
+    """
+    if base.row:
+        return base.row.status if base.row.status in {"gone", "eol"} else ""
+    if bases.never_published(base, matrix):
+        return "absent"
+    minor = bases.cuda_minor(base) if bases.home(base.repository) == "nvidia/cuda" else ""
+    rows = matrix.select("images", repository="nvidia/cuda", runtime=f"cuda{minor}") if minor else ()
+    return "gone" if rows and all(row.status == "gone" for row in rows) else ""
+
+
+def stands(reference: str, matrix: Matrix) -> bool:
+    """Whether nothing is known against a tag, its system included: what may be proposed."""
+    base = bases.read(reference, matrix)
+    return not status(base, matrix) and not ended(base.os, matrix)
 
 
 def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
@@ -102,31 +112,32 @@ def _later_system(os: str, matrix: Matrix) -> str:
     return f"Move to a tag of {later[0]} or later." if later else ""
 
 
-def successor(scene: Scene) -> str:
-    """The nearest maintained tag: same repository, CUDA major, flavour; of its own system, then its CUDA minor."""
-    from compat import versions
+def successor(base: Base, matrix: Matrix) -> str:
+    """The nearest maintained tag: same repository, CUDA major, flavour; of its own system, then its CUDA minor.
 
-    base = scene.base
-    assert base is not None
+    One of another system is named with the Python that comes with that.
+    """
     cuda = base.row.cuda if base.row else base.cuda
     if not cuda:
         return ""
     flavour = re.compile(rf":[\d.]+-{'cudnn[0-9]*-' if base.cudnn else ''}{base.flavour}-")
-    statuses = {"active"} if base.row else {"active", "eol"}
-    minor = ".".join(cuda.split(".")[:2])
+    minor, major = ".".join(cuda.split(".")[:2]), versions.release(cuda)[0]
     known = [
         (row.os == base.os, versions.same_series(row.cuda, minor), versions.release(row.cuda), row.os, name)
-        for row in scene.matrix.table("images")
-        if row.repository == base.repository and row.status in statuses and row.cuda
+        for row in matrix.table("images")
+        if row.repository == base.repository and row.cuda and versions.release(row.cuda)[0] >= major
         for name in row.references()
-        if flavour.search(name) and (row.os == base.os or "ubuntu" in row.os)
+        if flavour.search(name) and (row.os == base.os or "ubuntu" in row.os) and stands(name, matrix)
     ]
-    major = versions.release(cuda)[0]
-    if alike := [one for one in known if one[2][0] == major]:
-        return f"Take {max(alike)[-1]}."
-    later = [one for one in known if one[2][0] > major]
-    nearest = min(later, key=lambda one: (not one[0], one[2]), default=None)
-    return f"No image of CUDA {major} is left; the nearest is {nearest[-1]}." if nearest else ""
+    alike = max((one for one in known if one[2][0] == major), default=None)
+    nearest = alike or min(known, key=lambda one: (not one[0], one[2]), default=None)
+    if nearest is None:
+        return ""
+    system = matrix.system(nearest[3])
+    python = f", whose system has Python {system.python}" if system and system.python and not nearest[0] else ""
+    return (
+        f"Take {nearest[-1]}{python}." if alike else f"No image of CUDA {major} is left; the nearest is {nearest[-1]}."
+    )
 
 
 def python_missing(scene: Scene) -> Iterator[Finding]:
@@ -252,7 +263,11 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
         line = (carriers[0].request if carriers else conda[0] if conda else brought[0][0]).line
         detail = f"{' and '.join(names)} brings its own CUDA; the one of {base.reference} is never loaded by it."
         bare = base.reference.replace(f"-{base.flavour}", "-base")
-        fix = f"Start from {bare} or a plain image." if base.flavour and not base.cudnn else ""
+        fix = (
+            f"Start from {bare} or a plain image."
+            if base.flavour and not base.cudnn and stands(bare, scene.matrix)
+            else ""
+        )
         yield finding("double-cuda", scene, line, detail, severity="warning", fix=fix)
 
 

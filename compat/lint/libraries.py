@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.libraries as joint
 import compat.lint.bases as bases
+import compat.lint.images as images
 import compat.lint.origins as origins
 from compat import versions
 from compat.joints.verdict import FITS, Clash, Fits
@@ -234,6 +235,7 @@ def _image_for(build: Build | None, scene: Scene) -> str:
     wanted = (build.cudnn or joint.cudnn_of(build.system)) if joint.needs_cudnn(build.system) else ""
     rows = scene.matrix.select("images", repository=bases.home(base.repository), status="active")
     named = [bases.read(name, scene.matrix) for row in rows for name in row.references()]
+    named = [one for one in named if images.stands(one.reference, scene.matrix)]
     flavour, cuda = "devel" if base.flavour == "devel" else "runtime", origins.number(build.runtime)
     fits = [one for one in named if one.flavour == flavour and bool(one.cudnn) is bool(wanted)]
     fits = [one for one in fits if not wanted or _cudnn(one).partition(".")[0] == wanted.partition(".")[0]]

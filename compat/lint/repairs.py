@@ -119,10 +119,9 @@ def _maintained(scene: Scene) -> Iterator[Repair]:
 
 def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Repair]:
     """The maintained tag of the same CUDA minor, cuDNN, flavour and system, where there is exactly one to choose."""
-    gone = (base.row and base.row.status == "gone") or bases.never_published(base, matrix)
-    if bases.home(base.repository) != "nvidia/cuda" or base.digest or base.variable:
-        return
-    if not (gone or (base.row and base.row.status == "eol")):
+    said = images.status(base, matrix)
+    gone = said in {"gone", "absent"}
+    if bases.home(base.repository) != "nvidia/cuda" or base.digest or base.variable or not said:
         return
     rows = matrix.select("images", repository="nvidia/cuda", status="active", runtime=f"cuda{bases.cuda_minor(base)}")
     named = (bases.read(name, matrix) for row in rows for name in row.references())

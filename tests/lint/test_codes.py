@@ -294,20 +294,39 @@ def test_lean_and_right_forms_give_no_error(text):
     assert [finding.code for finding in judged(text).findings if finding.severity == "error"] == []
 
 
-def test_a_successor_of_an_old_tag_is_a_tag_that_exists():
-    finding = next(
-        item for item in judged("FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n").findings if item.code == "base-tag-eol"
-    )
-    proposed = finding.fix.text.removeprefix("Take ").rstrip(".")
-    assert proposed in {name for row in MATRIX.table("images") for name in row.references()}
+OLD = [
+    # base image, and what is to be taken in its place
+    ("nvidia/cuda:12.2.0-runtime-ubuntu22.04", "12.2.2-runtime-ubuntu22.04"),
+    ("nvidia/cuda:11.4.0-base-rockylinux8", "11.4.3-base-rockylinux8"),
+    ("nvidia/cuda:12.2.0-runtime-ubuntu20.04", "12.2.2-runtime-ubuntu22.04, whose system has Python 3.10"),
+    ("nvidia/cuda:11.4.2-runtime-ubuntu20.04", "11.8.0-runtime-ubuntu22.04, whose system has Python 3.10"),
+    ("nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04", "11.7.1-cudnn8-runtime-ubuntu22.04"),
+]
 
 
-def test_where_no_image_of_a_major_is_left_the_nearest_later_one_is_named():
-    found = judged("FROM nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04\n").findings
-    told = next(item.fix.text for item in found if item.code == "base-tag-gone")
-    proposed = told.rpartition(" ")[2].rstrip(".")
-    assert proposed in {name for row in MATRIX.table("images") for name in row.references()}
-    assert "-cudnn8-runtime-ubuntu18.04" in proposed
+@pytest.mark.parametrize(("base", "proposed"), OLD)
+def test_a_tag_that_is_proposed_is_none_that_would_be_told_of_in_its_turn(base, proposed):
+    codes = {"base-tag-eol", "base-tag-gone"}
+    (fix,) = (item.fix.text for item in judged(f"FROM {base}\n").findings if item.code in codes)
+    assert fix.endswith(f"nvidia/cuda:{proposed}.")
+    again = judged(f"FROM nvidia/cuda:{proposed.partition(',')[0]}\n").findings
+    assert not codes & {item.code for item in again}
+
+
+def test_no_base_flavour_is_proposed_of_a_release_that_was_removed():
+    text = "FROM nvidia/cuda:{}-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.6.0\n"
+    fixes = [
+        [item.fix.text for item in judged(text.format(cuda)).findings if item.code == "double-cuda"]
+        for cuda in ("12.2.0", "12.2.2")
+    ]
+    assert ["12.2" in fix for (fix,) in fixes] == [False, True]
+
+
+def test_of_a_board_no_image_of_another_jetpack_is_proposed():
+    found = judged("FROM nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3\n").findings
+    (fix,) = (item.fix.text for item in found if item.code == "base-tag-eol")
+    assert "JetPack" in fix
+    assert "ubuntu22.04" not in fix
 
 
 def test_frameworks_with_their_own_cuda_each_are_no_conflict():
