@@ -321,8 +321,9 @@ def _left_behind(old: Taken, new: Taken, scene: Scene) -> list[str]:
 
     Of NVIDIA's images it is not known which of PyTorch's companions they bring.
     """
-    apart = not new.version or isinstance(packages.loads(old.version, new.version), Clash) if old.version else False
-    if old.outcome.why == "vendor" or not apart:
+    if old.outcome.why == "vendor" or not old.version:
+        return []
+    if new.version and not isinstance(packages.loads(old.version, new.version), Clash):
         return []
     brought = {one.request.name for one in scene.env if one.base}
     known = (scene.matrix.package(name) for name in brought)

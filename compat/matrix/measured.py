@@ -8,6 +8,7 @@ package that has no row at all (:mod:`compat.app.unlisted`).
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import resources, versions
@@ -16,6 +17,7 @@ from compat.matrix.rows import Build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from compat.matrix import Matrix
 
@@ -141,7 +143,12 @@ def gone(name: str, version: str) -> tuple[str, str]:
 
 def _document(name: str) -> dict[str, Any]:
     path = resources.matrix_dir() / "observed" / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {"releases": {}}
+    return _read(path) if path.is_file() else {"releases": {}}
+
+
+@lru_cache(maxsize=64)  # a file may pin one package in thousands of lines
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_bytes())
     return found
 
 
