@@ -23,7 +23,7 @@ from compat.sentences import Sentence
 from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
@@ -112,12 +112,34 @@ def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
 
 
 def _drafted(finding: Finding, case: Case) -> Fix:
-    """The fix by the facts, or the rule's own where they do not tell; its changes as commands of the place."""
-    prescribe, subject = _FIXES.get(finding.code), Subject(finding, case)
-    if (fix := _of_message(subject) or (prescribe(subject) if prescribe else None)) is not None:
-        told = f"If {subject.named[0].name} is its GPU: {fix.text[0].lower()}{fix.text[1:]}" if subject.named else ""
-        return _written(replace(fix, text=told) if told and fix.changes else fix, case)
-    return _general(finding, case)
+    """The first fix that was not typed already: the message's, the one by the facts, or the rule's own."""
+    if (sharp := next((one for one in _sharp(finding, case) if not _repeats(one, case)), None)) is not None:
+        return sharp
+    own = _general(finding, case)
+    return replace(own, commands=(), changes=()) if _repeats(own, case) else own
+
+
+def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
+    """The fixes by the message and by the facts, where they tell; their changes as commands of the place."""
+    subject = Subject(finding, case)
+    for prescribe in filter(None, (_of_message, _FIXES.get(finding.code))):
+        if (fix := prescribe(subject)) is not None:
+            told = (
+                f"If {subject.named[0].name} is its GPU: {fix.text[0].lower()}{fix.text[1:]}" if subject.named else ""
+            )
+            yield _written(replace(fix, text=told) if told and fix.changes else fix, case)
+
+
+def _repeats(fix: Fix, case: Case) -> bool:
+    """Whether all that a fix types is what the text shows as typed, the release that it gave left out or not."""
+    done, have = {*map(_bare, case.commands)}, {*packages_of(case.host).values()}
+    lines = [{_bare(line), *(_bare(line.replace(f"=={one}", "")) for one in have)} for line in fix.commands]
+    return bool(lines) and all(line & done for line in lines)
+
+
+def _bare(line: str) -> str:
+    """A command without what changes nothing in it: quotes, the prompt, blanks and whose rights it has."""
+    return " ".join(re.sub(r"[\"']", "", line).split()).removeprefix("$ ").removeprefix("sudo ")
 
 
 def _of_message(subject: Subject) -> Fix | None:

@@ -16,6 +16,7 @@ from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
 from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.commands import requirements
+from compat.reading.message_facts import runtime_of
 from compat.rules.deeds import of_system
 from compat.rules.lookups import cuda_of_driver, is_version
 from compat.rules.stack import canonical
@@ -34,6 +35,7 @@ _OF_TOOLKIT: Final = frozenset({"cudart", "cublas", "cublasLt", "cufft", "curand
 # Libraries of TensorRT, with its major.
 _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 # Libraries of torch (its folder lib), which those compiled for it find once torch is imported.
+_PAGE: Final = pattern(r"/(cu\d{2,3})/")  # of an index or a page of links, in a command
 _TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
 _PYTHON: Final = pattern(r"libpython(3\.\d{1,2})\w*\.so")
 # An onnxruntime that brings its own CUDA.
@@ -122,6 +124,9 @@ def _of_another(name: str, rows: Sequence[Soname], subject: Subject) -> Fix | No
 def _rebuilt(name: str, number: str, here: str, subject: Subject) -> Fix:
     """What asks for a library of one CUDA, built for the one in use."""
     compiled = subject.compiled() or _for_torch(subject) or "the package that asks for it"
+    pages = (found[1] for line in subject.case.commands if compiled in line and (found := _PAGE.search(line)))
+    if not here and (page := next(pages, "")) and series(runtime_of(page)) != series(number):
+        return Fix(f"Take another release of {compiled} from the page of {page}: this one is built for CUDA {number}.")
     if not here:
         return Fix(f"Reinstall {compiled} for the CUDA in use, or install CUDA {number}.")
     return Fix(f"{name} is of CUDA {number}: reinstall {compiled}, built for CUDA {here}.")

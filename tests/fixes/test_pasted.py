@@ -500,6 +500,38 @@ PASTED = {
         ),
         ("driver-too-old-for-runtime", "525.60.13", "tensorflow"),
     ),
+    "a wheel of one CUDA's page that is built for another": (
+        (
+            "$ pip install mmcv-full -f https://wheels.example/dist/cu113/torch1.10.0/index.html\n"
+            'File "/opt/conda/lib/python3.8/site-packages/mmcv/ops/__init__.py", line 1\n'
+            "ImportError: libcudart.so.10.2: cannot open shared object file: No such file or directory\n"
+        ),
+        ("library-missing", "another release of mmcv from the page of cu113", "Reinstall"),
+    ),
+    "a wheel of the page for the CUDA that it asks for": (
+        (
+            "$ pip install mmcv-full -f https://wheels.example/dist/cu102/torch1.10.0/index.html\n"
+            'File "/opt/conda/lib/python3.8/site-packages/mmcv/ops/__init__.py", line 1\n'
+            "ImportError: libcudart.so.10.2: cannot open shared object file: No such file or directory\n"
+        ),
+        ("library-missing", "Reinstall mmcv for the CUDA in use", "another release"),
+    ),
+    "what was typed already is no remedy": (
+        (
+            "### TensorFlow version\n\n2.17.0\n\n### Python version\n\n3.11\n\nGPU: RTX 3070\n"
+            "```\n$ pip install 'tensorflow[and-cuda]'\n```\n"
+            "W0000 00:00:1.2 1 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Skipping registering GPU devices...\n"
+        ),
+        ("library-missing", "loader's path", "pip install"),
+    ),
+    "what was typed of another form is one": (
+        (
+            "### TensorFlow version\n\n2.17.0\n\n### Python version\n\n3.11\n\nGPU: RTX 3070\n"
+            "```\n$ pip install tensorflow\n```\n"
+            "W0000 00:00:1.2 1 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Skipping registering GPU devices...\n"
+        ),
+        ("library-missing", 'pip install "tensorflow[and-cuda]==2.17.0"', "uninstall"),
+    ),
     "the group that the user lacks": (
         "$ rocminfo\nUnable to open /dev/kfd read-write: Permission denied\n$ groups\nme adm sudo video\n",
         ("device-permission", "usermod -aG render $USER", "video"),
