@@ -18,7 +18,7 @@ from compat.joints.verdict import is_inferred
 from compat.lint.finding import finding, of_request, seen
 from compat.lint.walk import together
 from compat.matrix import measured
-from compat.sources.requirements import HASHED
+from compat.sources.requirements import BEHIND, HASHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from compat.sources.values import Request
 
 _PIPS: Final = ("pip-names", "pip-three")  # the first pip that reads the names of all wheels, and the first of Python 3
-# Where conda-build unpacks a source: its folders are named by the package and the moment.
-_WORK: Final = re.compile(r"file:/.*(?:_\d{9,13}/work\b|/croots?/|/feedstock_root/|/conda-bld/)")
+_OWN_LINE: Final = "Write the option on a line of its own."
 _MARKS: Final = {"Windows": "win32", "macOS": "darwin"}
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
@@ -117,7 +116,9 @@ def _index_missing(item: Taken, scene: Scene) -> Finding:
     """A local version without its index; the fix names the index where the matrix knows it."""
     url, option = index_of(item, scene)
     named = ", ".join(place.url for place in item.origins if place.url)
+    behind = [BEHIND.search(text) for line, text in item.step.refused if line == item.request.line]
     lacks = f"nor at {named}" if named else "and no other is named"
+    lacks = f"and pip passes over the {behind[0][1]} behind it" if behind and behind[0] and not named else lacks
     detail = f"{item.request.text} is not on the default index, {lacks}."
     build, fix = _elsewhere(item, scene), f"Add {option} {url}" if url else ""
     return of_request("index-missing", item, scene, detail, fix=(build and _by_file(item, build, scene)) or fix)
@@ -266,20 +267,6 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
         yield of_request(code, item, scene, f"{what}: the install stops.", fix=fix)
 
 
-def frozen(scene: Scene) -> Iterator[Finding]:
-    """source-gone: addresses of conda's build machines, which ``pip freeze`` writes of what conda installed.
-
-    Source: PEP 610, "Recording the Direct URL Origin of installed distributions"; pip documentation, "pip freeze".
-    """
-    for step in scene.stage.installs:
-        here = [one for one in scene.own if one.step is step and not (one.request.marker or step.branch)]
-        if found := [one for one in here if _WORK.match(one.request.url)]:
-            more = f" and {len(found) - 1} more name folders" if len(found) > 1 else " names a folder"
-            detail = f"{found[0].request.name}{more} of the machine where conda's package was built: the install stops."
-            fix = "Write the list with `pip list --format=freeze`, which names versions."
-            yield of_request("source-gone", found[0], scene, detail, fix=fix)
-
-
 def _is_notice(row: Notice, request: Request) -> bool:
     """Whether an installer takes a release that is one, if only the newest."""
     return not (row.versions and request.exact) or versions.admits(row.versions, request.exact) is True
@@ -288,19 +275,23 @@ def _is_notice(row: Notice, request: Request) -> bool:
 def refused(scene: Scene) -> Iterator[Finding]:
     """requirement-unreadable: lines that pip's own parser refuses; a file of mostly other text is no such file."""
     for step in scene.stage.installs:
-        prose = [text for _, text in step.refused if not re.match(r"-|[\w.\[\]-]+\s*[=<>~!]", text)]
+        prose = [text for _, text in step.refused if not re.match(r"-|[\w.\[\]-]+\s*(?:[=<>~!]|-)", text)]
         if step.manager not in {"pip", "uv"} or len(step.requests) + len(step.refused) <= 3 * len(prose):
             continue
         if any(re.search(r"^(?:python=[\d.]+|[\w.-]+=[^=\s]+=[^=\s]+)$", text) for _, text in step.refused):
             continue  # a list for `conda create --file`, as `conda list --export` writes it
+        places = (step.index, *step.extra_indexes, *step.find_links)
         for line, text in step.refused:
-            passed = text.startswith("-")  # pip's req_file.py: of a line that begins with an option only options count
-            then = (
-                "begins with an option: pip passes over the rest" if passed else "is no requirement: the install stops"
-            )
+            then, behind = "is no requirement: the install stops", BEHIND.search(text)
+            if text.startswith("-"):  # pip's req_file.py: of a line that begins with an option only options count
+                then = "begins with an option: pip passes over the rest"
+            elif behind and ("+" in text[: behind.start()] or behind[2] in places):
+                continue  # without that place it is on none: told as such
+            elif behind:
+                then = f"has {behind[1]} behind a requirement: pip passes over it"
             yield finding(
-                "requirement-unreadable", scene, line, f"`{text[:80]}` {then}.",
-                severity="warning" if step.branch or passed else "error",
+                "requirement-unreadable", scene, line, f"`{text[:80]}` {then}.", fix=_OWN_LINE if behind else "",
+                severity="warning" if step.branch or behind or text.startswith("-") else "error",
             )  # fmt: skip
 
 
@@ -330,9 +321,15 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         extra = [place for place in item.origins[1:] if place.index and place.variant]
         loose = not _LOCAL_CUDA.search(item.request.spec) and HASHED not in item.step.options
-        if scene.base and scene.base.musl:
-            return  # no wheel of either is for musl: told by itself
-        if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
+        musl = scene.base is not None and scene.base.musl  # which none of the wheels is for: told by itself
+        if (
+            musl
+            or not extra
+            or item.origins[0].url
+            or not loose
+            or item.build is None
+            or origins.first_index_wins(item.step)
+        ):
             continue
         # none where the extra places are not about this package at all
         meant = {row.runtime for row in scene.rows(item.request.name) if any(place.has(row) for place in extra)}
@@ -397,4 +394,4 @@ _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "renamed": _renamed,
 }
 
-RULES: Final = (refused, unmet, nowhere, frozen, shadowed, vendors.wrong_vendor)
+RULES: Final = (refused, unmet, nowhere, shadowed, vendors.wrong_vendor)

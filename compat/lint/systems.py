@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 from compat import versions
-from compat.lint.finding import finding, of_base
+from compat.lint.finding import finding, of_base, of_request
 from compat.lint.images import ARCHIVES
 from compat.lint.scene import Scene, brings_pythons
 from compat.sources import installers
@@ -29,6 +29,8 @@ _LINKED: Final = re.compile(r"ln (?:-\S+ )*\S*/python3 \S*/python")  # the syste
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
 UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
+# Where conda-build unpacks a source: its folders are named by the package and the moment.
+_WORK: Final = re.compile(r"file:/.*(?:_\d{9,13}/work\b|/croots?/|/feedstock_root/|/conda-bld/)")
 # What puts another Python in the place of the system's, or lifts the mark of this one.
 _UNMANAGED: Final = re.compile(
     r"venv|virtualenv|pipx|get-pip|deadsnakes|break.system.packages|EXTERNALLY-MANAGED|python3\.\d+|pip\.conf",
@@ -36,6 +38,7 @@ _UNMANAGED: Final = re.compile(
 )
 _LISTS: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:\S+ )*?install ")  # names of packages run nothing
 _FETCHES: Final = re.compile(r"git (?:\S+ )*?(?:clone|fetch|pull|submodule) |(?:\S+ -m )?\S*pip\S* (?:\S+ )*?install ")
+_OWN_PIP: Final = "Take the get-pip.py of the image's own Python, from https://bootstrap.pypa.io/pip/, or use its pip."
 # Options of pip that install elsewhere, or nothing.
 _ELSEWHERE: Final = frozenset({"--target", "-t", "--prefix", "--root", "--dry-run"})
 
@@ -136,6 +139,20 @@ def switched_off(scene: Scene) -> Iterator[Finding]:
             yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.")
 
 
+def frozen(scene: Scene) -> Iterator[Finding]:
+    """source-gone: addresses of conda's build machines, which ``pip freeze`` writes of what conda installed.
+
+    Source: PEP 610, "Recording the Direct URL Origin of installed distributions"; pip documentation, "pip freeze".
+    """
+    for step in scene.stage.installs:
+        here = [one for one in scene.own if one.step is step and not (one.request.marker or step.branch)]
+        if found := [one for one in here if _WORK.match(one.request.url)]:
+            more = f" and {len(found) - 1} more name folders" if len(found) > 1 else " names a folder"
+            detail = f"{found[0].request.name}{more} of the machine where conda's package was built: the install stops."
+            fix = "Write the list with `pip list --format=freeze`, which names versions."
+            yield of_request("source-gone", found[0], scene, detail, fix=fix)
+
+
 def _stops(command: Command) -> bool:
     """Whether a step of the build runs in any case, and its failure stops the build."""
     return command.build and not command.guarded and not command.branch
@@ -154,10 +171,12 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
         bare = named is not None or (linked and command.words[0] == "python")
         minor = (named and named[1]) or ((other or _own_minor(scene)) if bare else "")
         python = f"3.{minor}" if minor else "2.7" if two and not linked and _TWO.fullmatch(command.words[0]) else ""
-        old = python and not versions.at_least(python, oldest) and "get-pip.py" in piped + command.text
-        if old and _stops(command) and not _of_old_python(scene):
-            detail = f"get-pip.py of today needs Python {oldest}, and Python {python} runs it: the step stops."
-            fix = f"Take https://bootstrap.pypa.io/pip/{python}/get-pip.py."
+        every = {python} if python else scene.pythons if named else frozenset()
+        old = every and not any(versions.at_least(one, oldest) for one in every)
+        if old and "get-pip.py" in piped + command.text and _stops(command) and not _of_old_python(scene):
+            runs = f"Python {python or max(every, key=versions.parsed) + ' at most'}"
+            detail = f"get-pip.py of today needs Python {oldest}, and {runs} runs it: the step stops."
+            fix = f"Take https://bootstrap.pypa.io/pip/{python}/get-pip.py." if python else _OWN_PIP
             yield of_base("python-unsupported", scene, command.line, detail, confidence="likely", fix=fix)
 
 
@@ -224,4 +243,4 @@ def managed(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (key_rotated, mirrors_moved, departed, switched_off, installer_too_new, replaces_itself, managed)
+RULES: Final = (key_rotated, mirrors_moved, departed, switched_off, frozen, installer_too_new, replaces_itself, managed)

@@ -24,6 +24,8 @@ _ELSEWHERE: Final = re.compile(r"^\s*[./~]|^[\w+]+:|[$%{]|\.(?:whl|zip|tar\.gz)\
 _WHEEL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl"
 )
+# Options that name places, behind a requirement: pip passes over them there (see ``_without_options``).
+BEHIND: Final = re.compile(r"(?<=\S)\s+(-f|-i|--find-links|--index-url|--extra-index-url)[\s=]\s*(\S+)")
 _HERE: Final = versions.Environment("linux_x86_64")
 # Markers under which constraints bound one package: a file with more is nobody's, and costs their product.
 _MARKERS: Final = 16
@@ -168,6 +170,7 @@ def from_text(text: str, first_line: int = 1) -> tuple[Install, tuple[str, ...]]
             unread.append(f"line {number}: {content[:60]!r} is no requirement")
         elif found := request(_without_options(content), number):
             gathered.requests.append(found)
+            gathered.refused += [(number, content)] if BEHIND.search(content) else []
         elif not re.match(r"[./]|\w+\+|https?:|file:", content):
             unread.append(f"line {number}: {content[:60]!r} is no requirement")
     return gathered.install("pip", first_line), tuple(unread)

@@ -489,3 +489,25 @@ def test_on_musl_an_index_that_is_passed_over_is_not_told_beside_the_cause():
                    for base in ("python:3.10-alpine", "python:3.10"))  # fmt: skip
     assert ("musl-libc" in musl, "extra-index-shadowed" in musl) == (True, False)
     assert ("musl-libc" in glibc, "extra-index-shadowed" in glibc) == (False, True)
+
+
+PLACE = "https://download.pytorch.org/whl/cu124"
+
+
+def test_a_place_behind_a_requirement_is_passed_over():
+    inline = judged(f"torch==2.5.1+cu124 -f {PLACE}\n", "requirements.txt").findings
+    told = [one.detail for one in inline if one.severity != "info"]
+    assert told == ["torch==2.5.1+cu124 is not on the default index, and pip passes over the -f behind it."]
+    plain = judged(f"torch==2.5.1 --index-url {PLACE}\nnumpy\n", "requirements.txt").findings
+    (found,) = (one for one in plain if one.code == "requirement-unreadable")
+    assert (found.severity, found.fix.text) == ("warning", "Write the option on a line of its own.")
+    assert "--index-url behind a requirement" in found.detail
+    own_line = judged(f"-f {PLACE}\ntorch==2.5.1+cu124\nnumpy\n", "requirements.txt").findings
+    assert [one.code for one in own_line if one.severity in {"error", "warning"}] == []
+
+
+@pytest.mark.parametrize(("release", "stops"), [("1.9.0-cuda10.2-cudnn7", True), ("2.6.0-cuda12.4-cudnn9", False)])
+def test_the_pip_of_today_stops_on_an_image_all_of_whose_pythons_are_older(release, stops):
+    text = f"FROM pytorch/pytorch:{release}-runtime\nRUN curl https://bootstrap.pypa.io/get-pip.py | python3\n"
+    found = [one.detail for one in judged(text, "Dockerfile").findings if one.code == "python-unsupported"]
+    assert ["Python 3.9 at most" in one for one in found] == [True] * stops
