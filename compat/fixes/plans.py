@@ -120,12 +120,12 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     for version in filter(None, same):
         if plan := with_ties(f"{name}=={version}", name, subject, machine, extra=extra):
             return plan
-    first = _anchor(name, have, subject.matrix)
-    return (
-        _nearest(f"{name}=={first}", name, subject, machine, extra)
-        if first
-        else with_ties(name, name, subject, machine, extra=extra)
-    )
+    if first := _anchor(name, have, subject.matrix):
+        return _nearest(f"{name}=={first}", name, subject, machine, extra)
+    own = [Fact(versions.minor(one), "machine", option=True) for one in [subject.host.rocm or ""] if is_version(one)]
+    nearer = (Host({**machine.readings, "rocm": one}) for one in own)  # a build for the ROCm that is there
+    plans = (with_ties(name, name, subject, one, extra=extra) for one in (*nearer, machine))
+    return next(filter(None, plans), None)
 
 
 def usual(name: str, matrix: Matrix) -> tuple[Gpu, ...]:

@@ -29,7 +29,8 @@ _MANY: Final = 3  # alternatives that are told when facts leave a message open; 
 def by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
     """Findings that rest on a message alone, where no rule's facts explain it."""
     by_code = {item.code: item for item in asked}
-    found = {item.code for item in asked if isinstance(item.answer, Found)}
+    answers = {item.code: item.answer for item in asked if isinstance(item.answer, Found)}
+    mild = {code for code, one in answers.items() if (one.severity, one.confidence) == ("info", "possible")}
     told: dict[str, Finding] = {}
     sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.telling)
     own = frozenset(statements(case.host)) if _explained(asked) else frozenset[str]()
@@ -38,8 +39,8 @@ def by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
         unfounded = started and "no-gpu-vague" in heard.signal.says
         if unfounded or (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
             continue
-        codes = [code for code in heard.signal.candidates if code in by_code]
-        if not codes or found & set(codes):
+        codes = [code for code in heard.signal.candidates if code in by_code and code not in mild]
+        if not codes or answers.keys() & set(codes):
             continue
         for finding in _candidates(heard, [by_code[code] for code in codes], case):
             old = told.setdefault(finding.code, finding)

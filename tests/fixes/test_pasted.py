@@ -693,3 +693,15 @@ def test_a_finding_told_for_information_names_no_variable_of_another_framework(t
     text = "".join(found["out-of-memory"].fix.commands)
     assert "PYTORCH" not in text
     assert "nvidia-smi" in text
+
+
+def test_rocm_without_a_named_build_leaves_the_group_among_the_causes_and_its_release_alone(tmp_path):
+    path = tmp_path / "report.md"
+    path.write_text(
+        "### Operating System\n\nUbuntu 22.04.4 LTS\n\n### ROCm Version\n\nROCm 6.2.0\n\n### GPU\n\n"
+        "Radeon RX 7900 XT\n\n$ python -c 'import torch; print(torch.cuda.is_available())'\nFalse\n"
+    )
+    found = {one.code: one for one in examine(Question(report=str(path)), MATRIX)[0].findings}
+    assert next(iter(found)) == "cpu-only-build"
+    assert "+rocm6.2" in "".join(found["cpu-only-build"].fix.commands)
+    assert (found["device-permission"].severity, found["device-permission"].confidence) == ("info", "possible")

@@ -241,12 +241,18 @@ class DevicePermission(Rule):
 
     @staticmethod
     def _suspected(case: Case) -> Outcome:
-        """A ROCm build on its own kernel that sees no GPU without a word: mostly a group is what was forgotten."""
+        """ROCm of a build or of the system, which sees no GPU on its own kernel without a word: mostly a group lacks."""
         torch, host = named(case.installed, "torch"), case.host
         apart = bool(host.container) or "render" in (host.groups or ())
-        if apart or not torch or not torch.rocm or not amd_cards(host.gpus or ()):
+        rocm = torch.rocm if torch else host.rocm
+        if apart or not rocm or not amd_cards(host.gpus or ()):
             return None
         if "torch-no-gpu-generic" not in case.signals:
             return None
-        detail = f"{torch.label} sees no GPU; mostly the user is not in the groups render and video."
-        return Found(detail=detail, facts=("gpus", torch.fact), confidence="possible", severity="warning")
+        who = torch.label if torch else "A framework"
+        return Found(
+            detail=f"{who} sees no GPU; mostly the user is not in the groups render and video.",
+            facts=("gpus", torch.fact if torch else "rocm"),
+            confidence="possible",
+            severity="warning" if torch else "info",  # of a build that nobody names it is one cause among others
+        )
