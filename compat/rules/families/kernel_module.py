@@ -241,7 +241,7 @@ class DevicePermission(Rule):
 
     @staticmethod
     def _suspected(case: Case) -> Outcome:
-        """ROCm of a build or of the system, which sees no GPU on its own kernel without a word: mostly a group lacks."""
+        """ROCm sees no GPU on its own kernel, and no program says why: mostly the user is in no group of the nodes."""
         torch, host = named(case.installed, "torch"), case.host
         apart = bool(host.container) or "render" in (host.groups or ())
         rocm = torch.rocm if torch else host.rocm
