@@ -249,9 +249,9 @@ explicit = true
         ),
         (  # a candidate came before the release
             "framework-pair-mismatch",
-            "requirements.txt",
-            "tensorflow-gpu==2.3.0rc0\n",
-            "tensorflow-gpu==2.3.0rc0\nprotobuf<4\n",
+            "Dockerfile",
+            "FROM python:3.8\nRUN pip install tensorflow-gpu==2.3.0rc0\n",
+            "FROM python:3.8\nRUN pip install tensorflow-gpu==2.3.0rc0 'protobuf<4'\n",
         ),
         (  # conda's OpenCV brings protobuf's C++ library, no module
             "framework-pair-mismatch",
