@@ -88,7 +88,8 @@ def _is_quoted(case: Case) -> bool:
     facts = {case.host.source(name) for name in case.host} - {SOURCE}
     told, change = case.signals.telling, _CLOSES.search(case.signals.text)
     alone = bool(told) and not (facts or case.commands)
-    return alone and (bool(change) or all(heard.line[:1] in {">", '"'} for heard in told))
+    ends = {(heard.line[:1], heard.line[-1:]) for heard in told}
+    return alone and (bool(change) or all(first == ">" or (first, last) == ('"', '"') for first, last in ends))
 
 
 def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
