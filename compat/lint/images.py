@@ -250,7 +250,8 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
     carriers = [item for item in carriers if not item.of_conda]
     if base.installed:  # whose own framework needs the CUDA that is there: only what takes its place makes it idle
-        carriers = [item for item in carriers if item.request.name in {*base.installed} - _cleared(scene)]
+        stays = {*base.installed} - _cleared(scene)
+        carriers = [item for item in carriers if item.request.name in stays]
     needy = [item for item in scene.builds if (item.build and item.build.cuda_from == "system")]
     needy += [item for item in scene.env if item.build is None and _LOCAL_CUDA.search(item.request.exact)]
     carried = {"pytorch-cuda"} if base.installed else _CONDA_CUDA  # a toolkit compiles for a framework that stays

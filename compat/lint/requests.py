@@ -92,11 +92,12 @@ def _may_be_there(item: Taken, scene: Scene) -> bool:
 def _removed(item: Taken, scene: Scene) -> Iterator[Finding]:
     """A pinned release that a whole list of the default index lacks, and that nothing else can have brought."""
     base, request = scene.base, item.request
-    there = item.outcome.why == "kept" or (base and request.name in base.installed) or _may_be_there(item, scene)
-    if there or not request.exact or request.url or item.by or any(place.url or place.index for place in item.origins):
+    elsewhere = request.url or item.by or any(place.url or place.index for place in item.origins)
+    kept = item.outcome.why == "kept" or (base and request.name in base.installed)
+    if kept or elsewhere or not request.exact:
         return
     day, later = measured.gone(request.name, request.exact)
-    if day:
+    if day and not _may_be_there(item, scene):
         detail = f"{request.text} is not on the default index: its list of {day} goes on with {later}."
         fix = f"Ask for {request.name}=={later}, or name the index that still has it."
         yield of_request("version-does-not-exist", item, scene, detail, fix=fix, confidence="likely")

@@ -119,6 +119,8 @@ def _carried(stage: Stage, made: dict[str, Scene]) -> Iterator[walk.Taken]:
 
 def _of_wheels(step: Install, part: Stage, ask: Ask) -> Install:
     """A step that installs a folder of wheels, with what they were made of in the stages that files are copied from."""
+    if not part.copies:
+        return step
     texts = [command.text for command in part.commands if command.line == step.line]
     local = "--no-index" in step.options
     if step.action != "install" or not (local or any(_WHEELS.search(text) for text in texts)):

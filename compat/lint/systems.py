@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding
     from compat.lint.bases import Base
+    from compat.lint.walk import Taken
     from compat.matrix import Matrix
     from compat.sources.values import Command
 
@@ -144,13 +145,15 @@ def frozen(scene: Scene) -> Iterator[Finding]:
 
     Source: PEP 610, "Recording the Direct URL Origin of installed distributions"; pip documentation, "pip freeze".
     """
-    for step in scene.stage.installs:
-        here = [one for one in scene.own if one.step is step and not (one.request.marker or step.branch)]
-        if found := [one for one in here if _WORK.match(one.request.url)]:
-            more = f" and {len(found) - 1} more name folders" if len(found) > 1 else " names a folder"
-            detail = f"{found[0].request.name}{more} of the machine where conda's package was built: the install stops."
-            fix = "Write the list with `pip list --format=freeze`, which names versions."
-            yield of_request("source-gone", found[0], scene, detail, fix=fix)
+    steps: dict[int, list[Taken]] = {}
+    for one in scene.own:
+        if _WORK.match(one.request.url) and not (one.request.marker or one.step.branch):
+            steps.setdefault(id(one.step), []).append(one)
+    for found in steps.values():
+        more = f" and {len(found) - 1} more name folders" if len(found) > 1 else " names a folder"
+        detail = f"{found[0].request.name}{more} of the machine where conda's package was built: the install stops."
+        fix = "Write the list with `pip list --format=freeze`, which names versions."
+        yield of_request("source-gone", found[0], scene, detail, fix=fix)
 
 
 def _stops(command: Command) -> bool:
