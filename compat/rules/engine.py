@@ -7,12 +7,10 @@ then from the hardware up. A finding whose cause is found too is told under that
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from compat.facts import CATALOGUE, Host, Unknown
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
-from compat.lazy import pattern
-from compat.reading.message_facts import SOURCE
 from compat.reading.messages import recognise
 from compat.reading.preparation import prepared
 from compat.rules.case import Asked, Case, Missing, evidence, statements
@@ -27,13 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compat.matrix import Matrix
-
-# What GitHub reads in the description of a change, and Git in that of a commit (GitHub, "Linking a pull request to an
-# issue"; git-commit, --signoff).
-_CLOSES: Final = pattern(
-    r"(?im)^[-* ]{0,3}(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? (?:[\w./-]{0,80}#\d+|https://\S{1,100}/issues/\d+)"
-    r"|^Signed-off-by: \S"
-)
 
 
 class Given(TypedDict, total=False):
@@ -72,8 +63,6 @@ def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report
     wanted, unwanted = frozenset(given.get("select", ())), frozenset(given.get("ignore", ()))
     by_facts = [_finding(item, item.answer, case) for item in asked if isinstance(item.answer, Found)]
     findings = [*by_facts, *by_messages(asked, case)]
-    if _is_quoted(case):
-        findings = [replace(item, severity="info", confidence="possible") for item in findings]
     kept = [item for item in findings if (not wanted or item.code in wanted) and item.code not in unwanted]
     ordered = _ordered(kept, asked, case)
     return Report(
@@ -81,15 +70,6 @@ def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report
         fine=tuple(item.answer.text for item in asked if isinstance(item.answer, Fits) and item.answer.text),
         unchecked=(*_questions(asked, ordered, case), *_silent(case.host), *_unjudged(asked)),
     )
-
-
-def _is_quoted(case: Case) -> bool:
-    """Whether messages are all that is known, and each is quoted or of what a change closes: perhaps nobody's fault."""
-    facts = {case.host.source(name) for name in case.host} - {SOURCE}
-    told, change = case.signals.telling, _CLOSES.search(case.signals.text)
-    alone = bool(told) and not (facts or case.commands)
-    ends = {(heard.line[:1], heard.line[-1:]) for heard in told}
-    return alone and (bool(change) or all(first == ">" or (first, last) == ('"', '"') for first, last in ends))
 
 
 def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
