@@ -289,7 +289,7 @@ def _brought_along(scene: Scene) -> list[tuple[Request, str]]:
 
 def replaced(scene: Scene) -> Iterator[Finding]:
     """framework-duplicate-install: a framework image whose framework a step replaces."""
-    base, there = scene.base, {id(item) for item in scene.env}
+    base, there, cleared = scene.base, {id(item) for item in scene.env}, _cleared(scene)
     for old, new in scene.replaced:
         package = scene.matrix.package(new.request.name)
         if base is None or not old.base or not new.mine or package is None or package.kind != "framework":
@@ -303,7 +303,7 @@ def replaced(scene: Scene) -> Iterator[Finding]:
         what = new.text if new.by else f"{new.request.name} {new.version}".rstrip()
         brought = f"{old.request.name} {old.version}".rstrip()
         left = _left_behind(old, new, scene)
-        if not left and old.request.name in _cleared(scene):
+        if not left and old.request.name in cleared:
             continue
         detail = f"{base.reference} brings {brought}; this step puts {what} over it."
         detail += f" Its own {' and '.join(left)} cannot load with that." if left else ""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _ENVIRONMENT: Final = re.compile(
     r"venv|site-packages|dist-packages|conda|\.local\b|/envs/|python3\.\d+/?$|^/usr/local(?:/lib)?/?$"
 )
-_WHEELS: Final = re.compile(r"\s\S*/\*(?:\.whl)?(?:\s|$)|\*\.whl")
 # What brings another pip than the system's.
 _PIP: Final = re.compile(r"get-pip|easy_install|ensurepip|virtualenv|\.whl")
 # Programs that need a Python, and those that only move files about, whatever these are called.
@@ -119,15 +118,14 @@ def _carried(stage: Stage, made: dict[str, Scene]) -> Iterator[walk.Taken]:
 
 def _of_wheels(step: Install, part: Stage, ask: Ask) -> Install:
     """A step that installs a folder of wheels, with what they were made of in the stages that files are copied from."""
-    if not part.copies:
-        return step
-    texts = [command.text for command in part.commands if command.line == step.line]
-    local = "--no-index" in step.options
-    if step.action != "install" or not (local or any(_WHEELS.search(text) for text in texts)):
+    if step.action != "install" or not part.copies:
         return step
     stages = [each for number, each in enumerate(ask.stages) if {each.name, str(number)} & {*part.copies}]
     made = [one for each in stages for one in each.installs if one.action == "wheel"]
     if not made:
+        return step
+    words = (word for command in part.commands if command.line == step.line for word in command.words)
+    if "--no-index" not in step.options and not any(word.endswith(("/*", "*.whl")) for word in words):
         return step
     requests = step.requests or tuple(request for one in made for request in one.requests)
     options = tuple(option for option in step.options if option != "--no-index")
