@@ -13,13 +13,13 @@ import compat.matrix.products as products
 import compat.matrix.require as require
 from compat import targets, versions
 from compat.app import hardware
+from compat.app.variants import besides, measured_release, measured_releases, requirements, variants
 from compat.errors import InputError
 from compat.joints.verdict import Clash, Fits, Verdict
 from compat.lazy import pattern
 from compat.matrix import Matrix, measured
 from compat.matrix.listing import by_release, cell, line, subjects, table
 from compat.matrix.processors import find_processor
-from compat.matrix.variants import besides, measured_release, measured_releases, requirements, variants
 from compat.names import normalise
 
 if TYPE_CHECKING:

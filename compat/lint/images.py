@@ -43,6 +43,12 @@ _PACKAGED: Final = re.compile(r"python(3\.\d{1,2})(?:-(?:dev|venv|minimal|distut
 _LOCAL_CUDA: Final = re.compile(r"\+cu(?:da)?\d+")
 _CONDA_CUDA: Final = frozenset({"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"})
 _BOARD: Final = "Move the board to a later JetPack first: an image runs on the JetPack that it is made for."
+# What is said of a tag's status.
+AGAINST: Final = {
+    "absent": "is not in its registry",
+    "gone": "was removed from its registry",
+    "eol": "gets no rebuilds any more",
+}
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
@@ -53,13 +59,12 @@ def tags(scene: Scene) -> Iterator[Finding]:
         return
     row, line, said = base.row, scene.stage.line, status(base, scene.matrix)
     if said:
-        lost = {"absent": "is not in its registry", "gone": "was removed from its registry"}
-        detail = f"{base.reference} {lost.get(said, 'gets no rebuilds any more')}."
-        code, level = ("base-tag-gone", "error") if said in lost else ("base-tag-eol", age(base.os, scene.matrix))
+        detail = f"{base.reference} {AGAINST[said]}."
+        code, level = ("base-tag-eol", age(base.os, scene.matrix)) if said == "eol" else ("base-tag-gone", "error")
         rows = (row,) if row else ()
         sure: Confidence = "likely" if row and row.how == "inferred" else "certain"
         fix = successor(base, scene.matrix)
-        yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)  # type: ignore[arg-type]
+        yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)
     elif ended_on := ended(base.os, scene.matrix):
         detail = f"{base.os} left standard support on {ended_on}."
         fix = _BOARD if base.kind == "jetson" else _later_system(base.os, scene.matrix)

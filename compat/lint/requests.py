@@ -64,9 +64,10 @@ def unmet(scene: Scene) -> Iterator[Finding]:
 
 def _is_of_two(item: Taken, scene: Scene) -> bool:
     """Whether a bare ``pip`` is Python 2's, which a system's package python-pip brings, and takes what was for that."""
-    pips = {one.name for one in scene.apt if one.name in {"python-pip", "python3-pip"}}
     own = item.step.python or item.step.home or item.request.exact
-    return item.step.manager == "pip" and not own and pips == {"python-pip"} and item.outcome.why == "fails"
+    if item.step.manager != "pip" or own or item.outcome.why != "fails":
+        return False
+    return {one.name for one in scene.apt if one.name in {"python-pip", "python3-pip"}} == {"python-pip"}
 
 
 def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
@@ -319,18 +320,12 @@ def _no_python(item: Taken, scene: Scene, here: Collection[str] = ()) -> Finding
 
 def shadowed(scene: Scene) -> Iterator[Finding]:
     """extra-index-shadowed: the default index answers where an extra one was meant to."""
+    if scene.base is not None and scene.base.musl:
+        return  # none of the wheels is for it: told by itself
     for item in scene.own:
         extra = [place for place in item.origins[1:] if place.index and place.variant]
         loose = not _LOCAL_CUDA.search(item.request.spec) and HASHED not in item.step.options
-        musl = scene.base is not None and scene.base.musl  # which none of the wheels is for: told by itself
-        if (
-            musl
-            or not extra
-            or item.origins[0].url
-            or not loose
-            or item.build is None
-            or origins.first_index_wins(item.step)
-        ):
+        if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
             continue
         # none where the extra places are not about this package at all
         meant = {row.runtime for row in scene.rows(item.request.name) if any(place.has(row) for place in extra)}

@@ -260,13 +260,10 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
     base = bases.read(service.image, matrix)
     if not base.digest and (not base.tag or base.tag.startswith("latest") or base.tag.endswith("latest")):
         yield finding("pin-missing", ask, service.image_line, f"{service.image} moves.", severity="info")
-    absent = bases.never_published(base, matrix)
-    if (base.row and base.row.status == "gone") or absent:
-        detail = f"{service.image} {'is not in' if absent else 'was removed from'} its registry."
-        yield finding("base-tag-gone", ask, service.image_line, detail)
-    elif base.row and base.row.status == "eol":
-        detail = f"{service.image} gets no rebuilds any more."
-        yield finding("base-tag-eol", ask, service.image_line, detail, severity=images.age(base.os, matrix))
+    if said := images.status(base, matrix):
+        code, level = ("base-tag-eol", images.age(base.os, matrix)) if said == "eol" else ("base-tag-gone", "error")
+        detail = f"{service.image} {images.AGAINST[said]}."
+        yield finding(code, ask, service.image_line, detail, severity=level)
 
 
 RULES: Final = (queries, host_software, keys, settings, jetson, root_user, half_listed)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import compat.matrix.measured as measured
 from compat import versions
+from compat.joints import driver
+from compat.joints.build import split_runtime
 from compat.matrix.listing import cell, line, table
 from compat.tables import Line, Table
 from compat.versions import requirement
@@ -27,6 +29,7 @@ def variants(matrix: Matrix, title: str, builds: Iterable[Build]) -> Table:
         **{name: [cell(getattr(build, field)) for build in builds] for name, field in _COLUMNS.items()},
     }
     drivers = [_drivers(matrix, build) for build in builds]
+    # in the place of the rows' own floor
     columns |= {"driver": [low for low, _ in drivers], "driver for PTX": [own for _, own in drivers]}
     names = [name for name, cells in columns.items() if any(cells) or name in _ALWAYS]
     lines = [line(build, *(columns[name][number] for name in names)) for number, build in enumerate(builds)]
@@ -35,16 +38,15 @@ def variants(matrix: Matrix, title: str, builds: Iterable[Build]) -> Table:
 
 def _drivers(matrix: Matrix, build: Build) -> tuple[str, str]:
     """The lowest driver that runs a build, and the lowest that compiles its PTX; a Jetson's is part of its system."""
-    kind, number = build.runtime[:4], build.runtime[4:]
+    kind, number = split_runtime(build.runtime)
     if kind == "rocm" and number and (release := matrix.rocm(number)):
         return " to ".join(release.drivers), ""
-    row = matrix.cuda(number) if kind == "cuda" and number else None
-    if row is None or (build.kernels and matrix.families.integrated.issuperset(build.kernels)):
-        return build.driver, ""
     on_windows = all(platform.startswith("win") for platform in build.platforms)
-    exact, family = (row.driver_windows, row.family_windows) if on_windows else (row.driver_linux, row.family_linux)
-    least = max(filter(None, (family or exact, build.driver)), key=versions.release, default="")
-    return least, exact if "." in number else ""  # of a major alone no release is known
+    least = driver.floor(matrix, number, on_windows) if kind == "cuda" else None
+    if least is None or (build.kernels and matrix.families.integrated.issuperset(build.kernels)):
+        return build.driver, ""
+    low = max(filter(None, (least.family or least.exact, build.driver)), key=versions.release, default="")
+    return low, least.exact if "." in number else ""  # of a major alone no release is known
 
 
 # Column of a table of builds -> the field that it shows.
