@@ -254,13 +254,13 @@ class Walk:
             return  # a project is solved as a whole
         asked = {request.name for request in item.step.requests}
         for name, specs in needs(item.request, item.build, self.matrix, self.worlds).items():
-            package, spec = self.matrix.package(name), max(specs)  # of several Pythons one
+            package, spec = self.matrix.package(name), max(specs)
             there = self._there(name, item.step)
             if name in item.build.undeclared or package is None or name in asked:
                 continue
-            if there is None and not spec.startswith("=="):
-                continue
-            if there is not None and not _displaced(there, spec):
+            if there is None and (len(specs) > 1 or not spec.startswith("==")):
+                continue  # of one for each of several Pythons it is not known which
+            if there is not None and not all(_displaced(there, one) for one in specs):
                 continue
             wanted = Request(name=name, spec=spec, line=item.request.line)
             place = origins.Place(item.python, self.platform, self.glibc)
