@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from compat.errors import InputError
 from compat.findings import Finding, Place, Report, Unchecked, ranked
 from compat.lint import (
+    compiled,
     compilers,
     conda,
     cpu_builds,
@@ -53,6 +54,7 @@ _FAMILIES: Final = (
     cpu_builds,
     drift,
     fits,
+    compiled,
     compilers,
     libraries,
     conda,

@@ -34,7 +34,7 @@ _NGC: Final = "nvcr.io/nvidia/"
 _OF_MONTHS: Final = re.compile(rf"{_NGC}(?:pytorch|tensorflow|jax|paddlepaddle|tensorrt|tritonserver|mxnet)")
 _MONTH: Final = re.compile(r"\d\d\.\d\d-py3")  # tags of NVIDIA's framework images
 # Repositories whose moving tags hold the newest release of a framework.
-_MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
+MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
 _FLOATING: Final = re.compile(r"(latest|nightly|edge|main|master|dev)([-_].*)?|.*[-_](latest|nightly)|latest.*")
 
 
@@ -377,8 +377,8 @@ def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
         ends = [versions.release(row.python) for row in around if row.python]
         return frozenset(f"3.{minor}" for minor in range(ends[0][1], ends[-1][1] + 1)) if len(ends) > 1 else frozenset()
     name, version = next(iter(base.installed.items()), ("", ""))
-    if base.repository in _MOVING and base.floating:
-        name = _MOVING[base.repository]
+    if base.repository in MOVING and base.floating:
+        name = MOVING[base.repository]
         version = matrix.builds(name)[-1].version
     return frozenset(python for build in matrix.builds(name) if build.version == version for python in build.python)
 

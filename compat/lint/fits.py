@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING, Final
@@ -11,12 +10,11 @@ import compat.joints.build as builds
 import compat.joints.libraries as libraries
 import compat.joints.packages as joint
 import compat.lint.nearest as nearest
-import compat.lint.origins as origins
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.disputes import NAMED, alternatives, between, cited, disputes, solved_together
-from compat.lint.finding import finding, of_request
-from compat.lint.walk import LOOSE, Taken, alike, needs, none_fits, parts_of, together
+from compat.lint.finding import finding
+from compat.lint.walk import LOOSE, Taken, alike, needs, none_fits, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,12 +25,6 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
 
 _MOST: Final = 1000  # pairs of one environment that are weighed; a file of people has some tens
-# The torch that a wheel's local version names (``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``, ``+torch211cu121``), or
-# the page that it is on (``cu113/torch1.12.0/index.html``, ``torch-2.1.0+cu121``).
-_OF_TORCH: Final = re.compile(
-    r"\+(?:cu\d+)?(?:torch|pt)(?:(\d+\.\d+)|(?<=pt)(\d)(\d{1,2})|(\d)(\d{1,2})\d)(?=[.\d]*(?:cu|cpu|cxx|$))"
-)
-_PAGE_OF_TORCH: Final = re.compile(r"(?:^|/)torch-?(\d+\.\d+)")
 
 
 def tied(scene: Scene) -> Iterator[Finding]:
@@ -161,9 +153,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     what = "was compiled for" if compiled else "requires"
     then = "comes" if other.by else "is asked for"
     code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
-    detail = (
-        f"{_named(item)} {what} {other.request.name}{spec}, and {other.text if other.by else _named(other)} {then}."
-    )
+    detail = f"{item.label} {what} {other.request.name}{spec}, and {other.text if other.by else other.label} {then}."
     loose = separate and not (item.request.exact or item.by or other.request.exact)  # today's newest of two steps
     sure = both or compiled or not separate or _does_not_load(item, other, spec, scene)
     sure = sure and not (loose or _has_other_line(item, scene))
@@ -183,11 +173,6 @@ def _does_not_load(item: Taken, other: Taken, spec: str, scene: Scene) -> bool:
     )
 
 
-def _named(item: Taken) -> str:
-    """A package with the version that it gets; the request alone where that says it."""
-    return item.text if item.base or item.request.exact else f"{item.request.name} {item.version}".rstrip()
-
-
 def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:
     """framework-pair-mismatch: a step puts another release over a pinned framework, because a package requires it."""
     there = {id(item) for item in scene.env}
@@ -205,40 +190,6 @@ def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:
                 "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
                 fix=nearest.required(asker, old, new.spec, scene), sources=cited(found, scene),
             )  # fmt: skip
-
-
-def told_by_name(scene: Scene) -> Iterator[Finding]:
-    """framework-build-tag-mismatch: an extension whose local version names another torch than the one that is there.
-
-    Source: the names of the wheels of flash-attn, causal-conv1d and mamba-ssm (``+cu12torch2.4cxx11abiFALSE``), of
-    PyTorch Geometric (``+pt24cu124``) and stable-fast (``+torch211cu121``); the pages of OpenMMLab, DGL and Detectron2.
-    """
-    torches = [item for item in scene.env if item.request.name == "torch" and item.version]
-    for item in scene.env:
-        wanted = _torch_of(item, scene)
-        if not wanted:
-            continue
-        listed = any(one.full == item.version for one in parts_of(item.request, item.build, scene.matrix))
-        for torch in torches:
-            told = listed and not torch.base  # its rows say it: see tied
-            apart = told or alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
-            if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
-                continue
-            if isinstance(joint.loads(wanted, torch.version), Clash):
-                detail = f"{nearest.pin(item)} is compiled for torch {wanted}, and {_named(torch)} is there."
-                there = versions.minor(torch.version.partition("+")[0])
-                fix = f"Take the wheel for torch {there}, or torch=={wanted}.*."
-                yield of_request("framework-build-tag-mismatch", item, scene, detail, fix=fix)
-
-
-def _torch_of(item: Taken, scene: Scene) -> str:
-    """The torch that the name of a wheel says, or the page of a pinned extension; empty if neither does."""
-    if found := _OF_TORCH.search(item.version):
-        return ".".join(filter(None, found.groups()))
-    own = (origins.origin(item.request.url, scene.matrix),) if item.request.url else item.origins
-    pages = [place for place in own if item.request.exact and place.apart and item.request.name in place.beside]
-    named = [found[1] for place in pages if (found := _PAGE_OF_TORCH.search(place.variant))]
-    return named[0] if named else ""
 
 
 def beside(scene: Scene) -> Iterator[Finding]:
@@ -389,4 +340,4 @@ def rocm(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (tied, told_by_name, beside, rocm)
+RULES: Final = (tied, beside, rocm)

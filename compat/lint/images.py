@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix import Matrix
+    from compat.matrix.rows import Image
     from compat.sources.values import Command, Request
 
 # Commands that may bring a program named python or pip in a way that cannot be seen.
@@ -46,6 +47,7 @@ _BOARD: Final = "Move the board to a later JetPack first: an image runs on the J
 # What is said of a tag's status.
 AGAINST: Final = {
     "absent": "is not in its registry",
+    "newer": "is of no release that is known, or it is newer than this matrix",
     "gone": "was removed from its registry",
     "eol": "gets no rebuilds any more",
 }
@@ -60,10 +62,12 @@ def tags(scene: Scene) -> Iterator[Finding]:
     row, line, said = base.row, scene.stage.line, status(base, scene.matrix)
     if said:
         detail = f"{base.reference} {AGAINST[said]}."
-        code, level = ("base-tag-eol", age(base.os, scene.matrix)) if said == "eol" else ("base-tag-gone", "error")
-        rows = (row,) if row else ()
-        sure: Confidence = "likely" if row and row.how == "inferred" else "certain"
-        fix = successor(base, scene.matrix)
+        code, level = severity(said, base, scene.matrix)
+        near = _of_framework(base, scene.matrix)
+        rows = tuple(filter(None, (row or near[1],)))
+        named = bases.home(base.repository) == "nvidia/cuda"  # whose tags are listed
+        sure: Confidence = "certain" if (row.how != "inferred" if row else named) else "likely"
+        fix = successor(base, scene.matrix) or near[0]
         yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)
     elif ended_on := ended(base.os, scene.matrix):
         detail = f"{base.os} left standard support on {ended_on}."
@@ -79,18 +83,65 @@ def age(os: str, matrix: Matrix) -> Severity:
     return "warning" if ended(os, matrix, ago=365) else "info"
 
 
+def severity(said: str, base: Base, matrix: Matrix) -> tuple[str, Severity]:
+    """The code for what stands against a tag, and how much it matters."""
+    if said == "eol":
+        return "base-tag-eol", age(base.os, matrix)
+    return "base-tag-gone", "warning" if said == "newer" else "error"
+
+
 def status(base: Base, matrix: Matrix) -> str:
     """What stands against a tag: ``gone``, ``absent`` (it never was), ``eol`` (no rebuilds); empty if nothing known.
 
-    Where all tags that are known of the same CUDA release line were removed, so was this one.
+    ``newer``: it names a release after all that are known. Where all tags that are known of the same CUDA release line
+    were removed, so was this one.
     """
     if base.row:
         return base.row.status if base.row.status in {"gone", "eol"} else ""
     if bases.never_published(base, matrix):
         return "absent"
+    if base.repository in bases.MOVING:
+        return _unreleased(base, matrix)
     minor = bases.cuda_minor(base) if bases.home(base.repository) == "nvidia/cuda" else ""
     rows = matrix.select("images", repository="nvidia/cuda", runtime=f"cuda{minor}") if minor else ()
     return "gone" if rows and all(row.status == "gone" for row in rows) else ""
+
+
+def _unreleased(base: Base, matrix: Matrix) -> str:
+    """``absent`` or ``newer``, as :func:`status` says, for a framework's own image by what its tag names.
+
+    A release has one image for each CUDA that it has builds for, with one cuDNN. From the first of the listed tags on
+    each spells all numbers of its release.
+    """
+    name = bases.MOVING[base.repository]
+    version, rows = base.installed.get(name, ""), matrix.select("images", repository=base.repository)
+    listed = [(row.framework.partition("==")[2], row) for row in rows if row.framework]
+    wanted = versions.parsed(version) if version else None
+    old = wanted is None or wanted < min(versions.parsed(release) for release, _ in listed)
+    if wanted is None or old or base.digest or wanted.is_prerelease:
+        return ""
+    releases = {versions.parsed(build.version) for build in matrix.builds(name)}
+    if version.count(".") < 2 or wanted not in releases:
+        return "newer" if version.count(".") > 1 and wanted > max(releases) else "absent"
+    runtimes = {build.runtime for build in matrix.builds(name) if build.version == version}
+    mine = {row.runtime: versions.major(row.cudnn) for release, row in listed if release == version}
+    runtime = f"cuda{base.cuda}"
+    if not mine or not base.cuda or not base.cudnn.isdigit():
+        return ""
+    other = mine[runtime] != int(base.cudnn) if runtime in mine else runtime not in runtimes
+    return "absent" if other else ""
+
+
+def _of_framework(base: Base, matrix: Matrix) -> tuple[str, Image | None]:
+    """In words the listed tag of a framework's own image next to one that is not there: its release or the newest."""
+    version = next(iter(base.installed.values()), "") if base.repository in bases.MOVING else ""
+    known: list[tuple[tuple[bool, ...], tuple[int, ...], str, Image]] = []
+    for row in matrix.select("images", repository=base.repository) if version else ():
+        release = row.framework.partition("==")[2]
+        near = (versions.same_series(release, version), release == version, row.runtime == f"cuda{base.cuda}")
+        known += [(near, number(release), name, row) for name in row.references() if name.endswith(base.flavour)]
+    best = max(known, key=lambda one: one[:3], default=None)
+    return (f"Take {best[2]}.", best[3]) if best else ("", None)
 
 
 def stands(reference: str, matrix: Matrix) -> bool:

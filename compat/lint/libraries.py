@@ -11,8 +11,9 @@ import compat.lint.bases as bases
 import compat.lint.images as images
 import compat.lint.origins as origins
 from compat import versions
+from compat.joints.python import in_order
 from compat.joints.verdict import FITS, Clash, Fits
-from compat.lint.finding import finding, of_base
+from compat.lint.finding import finding, of_base, of_request
 from compat.lint.walk import Taken, alike, needs
 from compat.matrix.rows import Build
 from compat.sources.values import Request
@@ -45,7 +46,7 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
     packaged = _packaged(scene)
     for item in map(_by_tag, scene.lasting):
         if item.request.name != "jaxlib" or not packaged:
-            yield from _judged(item, base, scene)
+            yield from _judged(_at_least(item, scene), base, scene)
     for application, item in _brought_along(scene):
         for each in _judged(item, base, scene):
             if each.severity != "error":  # an older minor mostly serves, and nobody chose the newest on purpose
@@ -114,6 +115,22 @@ def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
                 place = origins.Place(item.python, scene.platform, scene.glibc)
                 found = origins.outcome(request, item.step, scene.matrix, place)
                 yield item.request.text, replace(item, request=request, outcome=found)
+
+
+def _at_least(item: Taken, scene: Scene) -> Taken:
+    """An open request as the newest of the default index for the oldest Python that the base can have.
+
+    What the places beside that index have is not known, and pip takes nothing older.
+    """
+    request, why = item.request, item.outcome.why
+    if item.step.manager != "pip" or request.spec or request.url or item.step.index or item.base or item.by:
+        return item
+    if why != "place" and (item.python or not scene.pythons or item.build is None):
+        return item
+    python = item.python or next(iter(in_order(scene.pythons)), "")
+    alone = replace(item.step, extra_indexes=(), find_links=())
+    found = origins.outcome(request, alone, scene.matrix, origins.Place(python, scene.platform, scene.glibc))
+    return replace(item, outcome=found, python="")
 
 
 def _by_tag(item: Taken) -> Taken:
@@ -265,10 +282,7 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
     assert base is not None
     assert build is not None
     cudnn = _cudnn(base)
-    package = scene.matrix.package(build.package)
-    strict = package is not None and package.strict_cudnn and bool(cudnn and build.cudnn)
-    older = strict and isinstance(joint.stands_in(cudnn, build.cudnn), Clash)
-    if older or isinstance(joint.cudnn(build, cudnn), Clash):
+    if _is_other_cudnn(build, cudnn, scene):
         named = build.cudnn or joint.cudnn_of(build.system)
         detail = f"{item.request.text} is built for cuDNN {named}, from the system; {base.reference} has {cudnn}."
         yield _mismatch(item, detail, scene, certain=True)
@@ -277,6 +291,34 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
     if not isinstance(judged, Fits):
         detail = f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}."
         yield _mismatch(item, detail, scene, certain=isinstance(judged, Clash))
+
+
+def _is_other_cudnn(build: Build, cudnn: str, scene: Scene) -> bool:
+    """Whether a cuDNN is not the one that a build loads, or older than the one that it was made with and insists on."""
+    package = scene.matrix.package(build.package)
+    strict = package is not None and package.strict_cudnn and bool(cudnn and build.cudnn)
+    older = strict and isinstance(joint.stands_in(cudnn, build.cudnn), Clash)
+    return older or isinstance(joint.cudnn(build, cudnn), Clash)
+
+
+def packaged_cudnn(scene: Scene) -> Iterator[Finding]:
+    """library-mismatch: a package of cuDNN that is pinned for a build which takes cuDNN from the system, and older."""
+    asked = {item.request.name for item in scene.shipped}
+    for item in scene.shipped:
+        build = item.build
+        if build is None or build.cuda_from != "system" or not build.runtime.startswith("cuda"):
+            continue
+        name = f"nvidia-cudnn-cu{versions.major(build.runtime.removeprefix('cuda'))}"
+        pins = [one for one in scene.shipped if one.request.name == name and one.request.exact] if name in asked else []
+        held = any(name in needs(one.request, one.build, scene.matrix, scene.worlds) for one in scene.env)
+        for pin in pins if not held else ():
+            if alike(pin.step, item.step) and _is_other_cudnn(build, pin.request.exact, scene):
+                detail = f"{item.request.text} was made with cuDNN {build.cudnn}, and {pin.text} does not serve it."
+                fix = f"Ask for {name}>={build.cudnn},<{versions.major(build.cudnn) + 1}."
+                yield of_request(
+                    "library-mismatch", pin, scene, detail, severity="warning", confidence="likely", fix=fix,
+                    rows=(build,),
+                )  # fmt: skip
 
 
 def _cudnn(base: Base) -> str:
@@ -293,4 +335,4 @@ def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Findi
     return of_base("base-runtime-mismatch", scene, item.request.line, detail, severity=level, rows=rows, fix=fix)
 
 
-RULES: Final = (system_libraries, level_zero, uninstalled)
+RULES: Final = (system_libraries, packaged_cudnn, level_zero, uninstalled)

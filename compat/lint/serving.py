@@ -83,7 +83,7 @@ def _spread(command: Command, service: Service, ask: Ask, matrix: Matrix) -> Ite
     Sources: vLLM, ``vllm/config/parallel.py`` (the world size is the product of the two, and on one machine it is held
     to the number of GPUs); SGLang, "Server Arguments" (``--nnodes``); Text Generation Inference, launcher arguments.
     """
-    given, package = _options(command.words), _package(command, _held(bases.read(service.image, matrix))[0])
+    given, package = _options(command.words), package_of(command, _held(bases.read(service.image, matrix))[0])
     sizes = [given[name] for name in _SPREADS if name in given]
     if not (package and sizes) or _SEVERAL & given.keys() or not all(value.isdecimal() for value, _ in sizes):
         return
@@ -109,7 +109,7 @@ def _judged(
     """
     base = bases.read(image, matrix)
     name, is_server = _held(base)
-    package = _package(command, name if is_server else "")
+    package = package_of(command, name if is_server else "")
     if not package:
         return
     tag = _RELEASE.fullmatch(base.tag)
@@ -134,7 +134,7 @@ def _judged(
                 )
 
 
-def _package(command: Command, server: str) -> str:
+def package_of(command: Command, server: str = "") -> str:
     """The package whose server a command surely starts; ``server`` is that of the image's own program."""
     if command.branch:
         return ""

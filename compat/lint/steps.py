@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 import compat.lint.images as images
+import compat.lint.serving as serving
 from compat import versions
 from compat.lint.finding import finding
 from compat.lint.systems import UPDATES
@@ -15,7 +16,7 @@ from compat.sources.values import BUILT, ENTRYPOINT, Ask, Service
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding, Severity
+    from compat.findings import Confidence, Finding, Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix import Matrix
@@ -29,6 +30,7 @@ _IN_PYTHON: Final = re.compile(
     r"is_available\(\)|is_gpu_available\(|list_(?:physical|local)_devices\(|get_device_(?:name|properties|capability)\(|"
     r"gpu_device_name\(|device_count\(\)|jax\.(?:local_)?devices\(|paddle\.utils\.run_check\("
 )
+_SHOWS: Final = frozenset(("-h", "--help", "-v", "--version"))
 _TOOLKIT: Final = re.compile(r"(libnvidia-container.*|nvidia-container-(toolkit|runtime).*|nvidia-docker2?)")
 _DRIVER: Final = re.compile(
     r"cuda(-runtime)?(-\d+-\d+)?|nvidia-(driver|utils|dkms)-\d.*|cuda-drivers.*|nvidia-dkms|libcuda1(-.*)?|nvidia-driver"
@@ -56,12 +58,15 @@ def queries(scene: Scene) -> Iterator[Finding]:
         python = re.match(r"(?:.*/)?python", command.words[0]) is not None
         script = python and _IN_PYTHON.search(command.text)
         runs = python and _SCRIPT.search(command.text) and scene.gpu
-        if tool or script or runs or _REPORTER.fullmatch(command.words[0]):
-            fails = (bool(tool) or "assert" in command.text) and not command.guarded and not command.branch
-            what = "runs a program that wants" if runs else "asks for"
+        server = serving.package_of(command) and not _SHOWS & {*command.words}
+        if tool or script or runs or server or _REPORTER.fullmatch(command.words[0]):
+            fails = (tool or server or "assert" in command.text) and not command.guarded and not command.branch
+            what = "runs a program that wants" if runs else "starts a server that wants" if server else "asks for"
             detail = f"`{command.text[:70]}` {what} a GPU while the image is built."
-            level, sure = "error" if fails else "warning", "possible" if runs else "certain"
-            yield finding("gpu-query-at-build", scene, command.line, detail, severity=level, confidence=sure)  # type: ignore[arg-type]
+            level: Severity = "error" if fails else "warning"
+            sure: Confidence = "likely" if server else "possible" if runs else "certain"
+            fix = "Start it by CMD or ENTRYPOINT, when the container runs." if server else ""
+            yield finding("gpu-query-at-build", scene, command.line, detail, severity=level, confidence=sure, fix=fix)
 
 
 def host_software(scene: Scene) -> Iterator[Finding]:
@@ -165,7 +170,7 @@ def jetson(scene: Scene) -> Iterator[Finding]:
     if scene.gpu != "jetson":
         return
     for item in scene.own:
-        if item.request.name not in _TEGRA or item.request.url or _may_be_there(item, scene):
+        if item.request.name not in _TEGRA or item.request.url or _base_may_meet(item, scene):
             continue
         if place := _generic(item):
             detail = f"{item.request.text} of {place} has no code for Jetson's integrated GPU."
@@ -176,7 +181,7 @@ def jetson(scene: Scene) -> Iterator[Finding]:
             return
 
 
-def _may_be_there(item: Taken, scene: Scene) -> bool:
+def _base_may_meet(item: Taken, scene: Scene) -> bool:
     """Whether the image may bring what a request wants: companions come along with the framework that it is made for.
 
     Which release it has may be unknown; then only a pin asks for another one for sure.
@@ -261,7 +266,7 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
     if not base.digest and (not base.tag or base.tag.startswith("latest") or base.tag.endswith("latest")):
         yield finding("pin-missing", ask, service.image_line, f"{service.image} moves.", severity="info")
     if said := images.status(base, matrix):
-        code, level = ("base-tag-eol", images.age(base.os, matrix)) if said == "eol" else ("base-tag-gone", "error")
+        code, level = images.severity(said, base, matrix)
         detail = f"{service.image} {images.AGAINST[said]}."
         yield finding(code, ask, service.image_line, detail, severity=level)
 

@@ -78,6 +78,11 @@ class Taken:
         return f"{self.request.name} {self.version} of {self.by}" if self.by else self.request.text
 
     @property
+    def label(self) -> str:
+        """A package with the version that it gets; the request alone where that says it."""
+        return self.text if self.base or self.request.exact else f"{self.request.name} {self.version}".rstrip()
+
+    @property
     def settled(self) -> bool:
         """Whether what stands beside the request leaves it no choice of version."""
         return self.spec != self.request.spec or self.outcome.why in {"kept", "led"}

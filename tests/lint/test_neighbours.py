@@ -15,6 +15,8 @@ BARE = "FROM nvidia/cuda:11.8.0-{}-ubuntu22.04\nRUN apt-get install -y python3-p
 BOARD = "FROM nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3\nRUN pip3 install {}\n"
 XLA = "FROM nvidia/cuda:{}-cudnn8-devel-ubuntu20.04\nRUN apt-get install -y python3-pip\nRUN pip3 install 'jax[cuda]==0.4.13' "
 TORCH11 = "FROM pytorch/pytorch:1.11.0-cuda11.3-cudnn8-runtime\n"
+TORCH_TAG = "FROM pytorch/pytorch:{}-runtime\n"
+FEED = "--extra-index-url https://feeds.example/team/_packaging/more/pypi/simple/"
 MMCV = "https://download.openmmlab.com/mmcv/dist"
 WHEELS = "FROM python:3.8 AS make\nRUN pip wheel --no-deps -w /wheels torch=={}\n" + (
     TORCH11 + "COPY --from=make /wheels /wheels\nRUN pip install /wheels/*\n"
@@ -60,6 +62,38 @@ PAIRS = [
         "framework-duplicate-install",
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.3'\n",
         "FROM continuumio/miniconda3\nRUN conda install pytorch==2.2.2\nRUN pip install 'torch>=2.1'\n",
+    ),
+    # a framework's own image by the release, the CUDA and the cuDNN in its tag
+    ("base-tag-gone", "FROM tensorflow/tensorflow:2.13-gpu\n", "FROM tensorflow/tensorflow:2.13.0-gpu\n"),
+    ("base-tag-gone", "FROM tensorflow/tensorflow:99.0.0-gpu\n", "FROM tensorflow/tensorflow:2.9.0-gpu-jupyter\n"),
+    ("base-tag-gone", TORCH_TAG.format("2.5.2-cuda12.4-cudnn9"), TORCH_TAG.format("2.5.1-cuda12.4-cudnn9")),
+    ("base-tag-gone", TORCH_TAG.format("2.1.0-cuda12.2-cudnn8"), TORCH_TAG.format("2.1.0-cuda12.1-cudnn8")),
+    ("base-tag-gone", TORCH_TAG.format("2.4.0-cuda12.1-cudnn8"), TORCH_TAG.format("1.4-cuda10.1-cudnn7")),
+    # a wheel's name tells its CUDA, too
+    (
+        "framework-build-tag-mismatch",
+        TORCH_TAG.format("2.1.2-cuda11.8-cudnn8")
+        + "RUN pip install fast==0.1+torch210cu121 -f https://wheels.example/fast/\n",
+        TORCH_TAG.format("2.1.2-cuda12.1-cudnn8")
+        + "RUN pip install fast==0.1+torch210cu121 -f https://wheels.example/fast/\n",
+    ),
+    # a package of cuDNN stands in for the system's, but no older one
+    (
+        "library-mismatch",
+        "FROM python:3.10\nRUN pip install tensorflow==2.13.0 nvidia-cudnn-cu11==8.5.0.96\n",
+        "FROM python:3.10\nRUN pip install tensorflow==2.13.0 nvidia-cudnn-cu11==8.6.0.163\n",
+    ),
+    # what another index has can only be newer
+    (
+        "base-runtime-mismatch",
+        TORCH_TAG.format("2.3.0-cuda12.1-cudnn8") + f"RUN pip install onnxruntime-gpu {FEED}\n",
+        TORCH_TAG.format("2.4.0-cuda12.4-cudnn9") + f"RUN pip install onnxruntime-gpu {FEED}\n",
+    ),
+    # a server runs where the image does
+    (
+        "gpu-query-at-build",
+        "FROM vllm/vllm-openai:v0.8.5\nRUN vllm serve some/model\n",
+        "FROM vllm/vllm-openai:v0.8.5\nRUN vllm serve --help\nCMD vllm serve some/model\n",
     ),
     # lines that a release requires for different Pythons are not for one environment
     (
