@@ -235,7 +235,7 @@ def _no_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
         told = "; ".join(f"{one.label}: {one.build.note}" for one in noted)
         yield f"nothing in this plan has GPU code of its own; {told}"
     elif not unread:
-        through = "through a framework beside it, which was not asked for, or through code compiled at run time"
+        through = "through a framework beside it or code compiled at run time; --cpu asks for the processor alone"
         yield f"nothing in this plan has GPU code of its own: {names} uses a GPU {through}"
     elif not search.target.devices:
         yield f"which GPU code {names} has is not known"

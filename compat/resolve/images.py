@@ -312,7 +312,7 @@ class Images:
         plain = (
             "the wheels bring all GPU libraries: the plain system is enough"
             if kind not in {"cpu", ""}
-            else "nothing but Python is needed"
+            else "the plan asks for nothing but Python"
         )
         for row in self._known.plain_images:
             if row.repository == "python" and kind in {"cpu", ""}:

@@ -88,12 +88,12 @@ def _weakness(weighed: Weighed, device: Device, level: int) -> str:
 
 
 def _without_code(chosen: Sequence[Weighed]) -> tuple[Kernels, str]:
-    """The verdict where no build has GPU code: as asked, by its nature, or because nobody wrote down what it has."""
+    """The verdict where no build has GPU code: as asked, or not known, as what it runs on may lie outside of the plan."""
     if asked := [one.option.label for one in chosen if one.option.vendor == "cpu"]:
         return "none", f"no GPU code in {', '.join(asked)}, as asked: the GPU stays idle"
     if unread := [one.option.label for one in chosen if not one.option.vendor and is_unread(one.option)]:
         return "unknown", f"which GPU code {', '.join(unread)} has is not known"
-    return "none", "nothing in the plan has GPU code of its own"
+    return "unknown", ""  # the plan's conditions tell it once for all GPUs
 
 
 def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:
