@@ -88,7 +88,7 @@ def _weakness(weighed: Weighed, device: Device, level: int) -> str:
 
 
 def _without_code(chosen: Sequence[Weighed]) -> tuple[Kernels, str]:
-    """The verdict where no build has GPU code: as asked, or not known, as what it runs on may lie outside of the plan."""
+    """The verdict where no build has GPU code: as asked, or not known, as what computes may lie outside of the plan."""
     if asked := [one.option.label for one in chosen if one.option.vendor == "cpu"]:
         return "none", f"no GPU code in {', '.join(asked)}, as asked: the GPU stays idle"
     if unread := [one.option.label for one in chosen if not one.option.vendor and is_unread(one.option)]:
