@@ -16,6 +16,7 @@ from compat.lint import (
     compilers,
     conda,
     cpu_builds,
+    doubled,
     drift,
     fits,
     images,
@@ -47,8 +48,9 @@ __all__ = ["RULES", "lint"]
 _PLACES: Final = ("linux_aarch64", "win_amd64", "macosx_arm64")
 # What a batch script has in an image's place is a toolkit of the machine, which nobody ships; a compose file's images
 # are told of as its services.
-_OF_IMAGES: Final = (images, systems)
+_OF_IMAGES: Final = (images, doubled, systems)
 _FAMILIES: Final = (
+    doubled,
     images,
     requests,
     cpu_builds,

@@ -38,6 +38,7 @@ _EXTENSION: Final = re.compile(
 )
 # Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
 _ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
+_CLONES: Final = re.compile(r"git (?:\S+ )*?clone ")
 _FETCHES: Final = re.compile(r"(?:\S*python[\d.]* -m |uv )?\S*pip[\d.]* (?:\S+ )*?install ")
 # What may bring a framework without naming it: tools that read a project or a list of their own, sources, addresses.
 _MAY_BRING: Final = re.compile(
@@ -115,6 +116,49 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
         return
 
 
+def without_kernels(scene: Scene) -> Iterator[Finding]:
+    """image-runtime-not-devel, accidental-cpu-wheel: a source that is compiled without its GPU code.
+
+    From its repository or a folder cloned from there; by its setup.py a build makes GPU code only where it sees nvcc
+    and a GPU, which a build of an image does not, or where a variable says so.
+    """
+    base = scene.base
+    if base is None or base.variable or scene.ask.kind not in BUILT:
+        return
+    if not (base.kind == "cuda" or any("+cu" in one.request.exact for one in scene.own)):
+        return  # nobody asks for a GPU
+    named = {*scene.stage.env, *(name for command in scene.commands for name, _ in command.settings)}
+    rows = [row for row in _repositories(scene) if row.forced not in {"", *named}]
+    lacks = _lacks_nvcc(base, scene)
+    cloned: dict[str, Repository] = {}
+    for command in scene.stage.commands:
+        for row in (one for one in rows if _place(one) in command.text):
+            cloned |= {_place(row).rpartition("/")[2]: row} if _CLONES.match(command.text) else {}
+            cloned |= {word: row for word in command.words if _place(row) in word}
+        asked = [cloned[word] for word in map(_folder, command.words) if word in cloned]
+        if asked and command.build and _FETCHES.match(command.text):
+            code = "image-runtime-not-devel" if lacks else "accidental-cpu-wheel"
+            why = f"{base.reference} has no nvcc" if lacks else "no GPU is seen while an image is built"
+            fix = (_devel(base, scene) or "Compile in a stage of a devel image, and copy the result.") if lacks else ""
+            yield of_base(
+                code, scene, command.line, f"{asked[0].name} is compiled without its GPU code: {why}.",
+                fix=f"{fix} Set {asked[0].forced}=1{' there' if lacks else ' for this step'}.".strip(),
+                severity="error" if lacks and not (command.guarded or command.branch) else "warning",
+                rows=asked[:1], confidence="likely",
+            )  # fmt: skip
+            return
+
+
+def _place(row: Repository) -> str:
+    """The address of a repository as a command may name it."""
+    return row.address.removeprefix("git+").partition("#")[0].rstrip("/")
+
+
+def _folder(word: str) -> str:
+    """A word as a folder beside the command: ``./detectron2/`` is ``detectron2``; an address as it is."""
+    return word if "://" in word else word.removeprefix("./").rstrip("/")
+
+
 def isolated(scene: Scene) -> Iterator[Finding]:
     """build-tools-missing: an extension whose build script imports torch, built where torch is not.
 
@@ -158,7 +202,7 @@ def before_torch(scene: Scene) -> Iterator[Finding]:
         for one in step.requests
         if _imports_torch(one, scene.matrix) and not one.marker
     ]
-    places = [row.address.removeprefix("git+").partition("#")[0].rstrip("/") for row in _repositories(scene)]
+    places = [_place(row) for row in _repositories(scene)]
     for command in scene.stage.commands:
         if _FETCHES.match(command.text) and command.build:
             before = tuple(one for one in scene.stage.installs if one.line <= command.line)
@@ -266,4 +310,4 @@ def _listed(word: str, matrix: Matrix) -> Sm | None:
     return max(desktop) if desktop else sm(plain) if plain else None
 
 
-RULES: Final = (toolkit, compiler_missing, isolated, before_torch, arch_list)
+RULES: Final = (toolkit, compiler_missing, without_kernels, isolated, before_torch, arch_list)

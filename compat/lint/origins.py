@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from compat.sources.values import Install, Request
 
 # Extras that ask for a GPU build; their names changed from release to release.
-_GPU_EXTRA: Final = re.compile(r"cuda|rocm|gpu")
+GPU_EXTRA: Final = re.compile(r"cuda|rocm|gpu")
 # Packages of which every release is on the default index as source, whatever else lies on other pages.
 _SOURCE_EVERYWHERE: Final = frozenset({"jax"})
 
@@ -250,7 +250,7 @@ def _by_extras(chosen: Outcome, named: list[Build], asked: frozenset[str], place
     default index had GPU extras, its extras are not all known. What is left is a release that has dropped the extra,
     with which installers only warn and go on.
     """
-    wanted = {extra for extra in asked if _GPU_EXTRA.match(extra)}
+    wanted = {extra for extra in asked if GPU_EXTRA.match(extra)}
     build = chosen.build
     if chosen.status != "build" or build is None or not wanted or wanted & {*build.extras, *build.also}:
         return chosen
@@ -259,7 +259,7 @@ def _by_extras(chosen: Outcome, named: list[Build], asked: frozenset[str], place
     if meant and not own_page and not any(place.has(row) for row in meant for place in places):
         return Outcome("none", meant[-1], why="extra")
     complete = [
-        versions.parsed(row.version) for row in named if any(map(_GPU_EXTRA.match, row.extras)) and not row.index
+        versions.parsed(row.version) for row in named if any(map(GPU_EXTRA.match, row.extras)) and not row.index
     ]
     return chosen if complete and versions.parsed(build.version) >= min(complete) else Outcome("unknown", why="extra")
 

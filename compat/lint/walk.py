@@ -19,7 +19,7 @@ from compat.lazy import dataclass
 from compat.sources.values import PROJECT, Install, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from compat.joints.build import Part
     from compat.lint.origins import Origin, Outcome
@@ -179,22 +179,36 @@ class Walk:
     def _gone_back(self, item: Taken, beside: Sequence[Taken]) -> Taken:
         """The request as not known where the newest release excludes a pin beside it: the installer takes an older one.
 
-        Which one it takes depends on what the releases between them require of all else.
+        Which one it takes depends on what the releases between them require of all else, unless a single one is left.
         """
         if item.build is None or item.request.exact or item.settled or LOOSE & {*item.step.options}:
             return item
         if not item.python and self._of_another_python(item.build, item.step, beside):
             return replace(item, outcome=origins.Outcome("unknown", why="back"))
-        wanted = needs(item.request, item.build, self.matrix, self.worlds)
-        asked = (one.request for one in beside)
-        pins = {one.name: one.exact for one in asked if one.exact and not one.marker and one.name in wanted}
-        excluded = any(
-            all(versions.admits(spec, pin) is False for spec in wanted[name])
-            and not none_fits(item.request, Request(name=name, spec=f"=={pin}"), self.matrix, self.worlds)
-            for name, pin in pins.items()
-            if wanted[name]
+        pins = {one.request.name: one.request.exact for one in beside if one.request.exact and not one.request.marker}
+        if not self._excludes(item.request, item.build, pins):
+            return item
+        package = self.matrix.package(item.request.name)
+        rows = self.matrix.builds(package.name) if package and package.name in origins.settled(self.matrix) else ()
+        here = (row for row in rows if self.platform in row.platforms and any(one.has(row) for one in item.origins))
+        asked = (row for row in here if versions.admits(item.request.spec, row.version))
+        known = ((row, {name: pin for name, pin in pins.items() if name not in row.undeclared}) for row in asked)
+        left = {row.version for row, declared in known if not self._excludes(item.request, row, declared)}
+        if len(left) != 1:
+            return replace(item, outcome=origins.Outcome("unknown", why="back"))
+        spec, place = f"=={left.pop()}", origins.Place(item.python, self.platform, self.glibc)
+        found = self._outcome(replace(item.request, spec=spec), item.step, place)
+        return replace(item, outcome=found, spec=spec)
+
+    def _excludes(self, request: Request, build: Build, pins: Mapping[str, str]) -> bool:
+        """Whether a build requires another release of something that is pinned, as all do that its pin admits."""
+        wanted = needs(request, build, self.matrix, self.worlds)
+        return any(
+            all(versions.admits(spec, pins[name]) is False for spec in specs)
+            and not none_fits(request, Request(name=name, spec=f"=={pins[name]}"), self.matrix, self.worlds)
+            for name, specs in wanted.items()
+            if specs and name in pins
         )
-        return replace(item, outcome=origins.Outcome("unknown", why="back")) if excluded else item
 
     def _of_another_python(self, build: Build, step: Install, beside: Sequence[Taken]) -> bool:
         """Whether no Python has both a build and what is pinned beside it: of an unknown Python the pin says most."""

@@ -23,6 +23,10 @@ WHEELS = "FROM python:3.8 AS make\nRUN pip wheel --no-deps -w /wheels torch=={}\
 )
 OTHER = "FROM registry.example/team/cuda:{}\nRUN pip install tensorflow==2.12.0\n"
 
+CLONED = (
+    "FROM python:3.10\nRUN pip install torch=={} -f https://download.pytorch.org/whl/torch_stable.html\n"
+    "RUN git clone https://github.com/facebookresearch/detectron2.git\nRUN pip install --no-build-isolation ./detectron2/\n"
+)
 LINKED = "FROM ubuntu:{0}\nRUN apt-get install -y python{1} python3-pip && ln -s /usr/bin/python{1} /usr/bin/python\n"
 
 # code, the fault, the neighbour without it
@@ -94,6 +98,35 @@ PAIRS = [
         "gpu-query-at-build",
         "FROM vllm/vllm-openai:v0.8.5\nRUN vllm serve some/model\n",
         "FROM vllm/vllm-openai:v0.8.5\nRUN vllm serve --help\nCMD vllm serve some/model\n",
+    ),
+    # a build that makes GPU code only where it sees nvcc, from an address and from a folder cloned from there
+    (
+        "image-runtime-not-devel",
+        "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nRUN pip install git+https://github.com/facebookresearch/pytorch3d@stable\n",
+        "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install git+https://github.com/facebookresearch/pytorch3d@stable\n",
+    ),
+    (
+        "image-runtime-not-devel",
+        CLONED.format("2.6.0+cu124"),
+        CLONED.format("2.6.0+cpu"),  # nobody asks for a GPU
+    ),
+    # what a build with nvcc makes without a GPU in sight
+    (
+        "accidental-cpu-wheel",
+        "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install git+https://github.com/facebookresearch/pytorch3d@stable\n",
+        "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN FORCE_CUDA=1 pip install git+https://github.com/facebookresearch/pytorch3d@stable\n",
+    ),
+    # an extra of what NVIDIA's image has already brings the index's libraries
+    (
+        "framework-duplicate-install",
+        "FROM nvcr.io/nvidia/jax:24.04-py3\nRUN pip install jax[cuda12_pip]\n",
+        "FROM nvcr.io/nvidia/jax:24.04-py3\nRUN pip install jax\n",
+    ),
+    # a pin that a single release of the other package goes with
+    (
+        "numpy-abi-mismatch",
+        "FROM python:3.10\nRUN pip install triton==2.0.0 'torch>=2.0.1' numpy==2.1.0\n",
+        "FROM python:3.10\nRUN pip install triton==2.0.0 'torch>=2.0.1' numpy==1.26.4\n",
     ),
     # lines that a release requires for different Pythons are not for one environment
     (

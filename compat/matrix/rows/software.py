@@ -147,10 +147,13 @@ class Repository(Row):
     Attributes:
         name: distribution name in normalised spelling, ``detectron2``.
         address: what pip installs it from, ``git+https://...``.
+        forced: the variable that has its ``setup.py`` compile GPU code in any case; without it that wants both a GPU
+            and nvcc in sight, and else compiles for the CPU alone. Empty where it does not choose.
     """
 
     name: str
     address: str
+    forced: str = ""
 
 
 @row("turns", key="turn")
