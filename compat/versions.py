@@ -254,6 +254,18 @@ def clashes(left: str, right: str) -> bool:
     return bool(left and right and left != right) and is_void((left, right) if left < right else (right, left))
 
 
+@lru_cache(maxsize=4096)
+def tightened(specs: tuple[str, ...]) -> str:
+    """Several specifiers as one, without those that the others imply."""
+    parts = list(dict.fromkeys(part for spec in specs for part in spec.split(",") if part))
+    whole = both(tuple(parts)) if len(parts) > 1 else None
+    for part in tuple(parts):
+        rest = tuple(other for other in parts if other != part)
+        if rest and both(rest) == whole:
+            parts.remove(part)
+    return ",".join(sorted(parts, key=lambda part: (part.lstrip("<>=!~"), part)))
+
+
 # --- requirement lines and markers (PEP 508) ---
 
 
@@ -268,6 +280,7 @@ class Line:
         extras: extras asked for.
         url: address, of a requirement that names one.
         text: the line as it was given.
+        via: the requirement that brings it, ``vllm<=0.7.2``; empty of one's own.
     """
 
     name: str
@@ -276,6 +289,7 @@ class Line:
     extras: tuple[str, ...] = ()
     url: str = ""
     text: str = ""
+    via: str = ""
 
 
 @lru_cache(maxsize=16384)
@@ -335,11 +349,17 @@ def environment(place: str, python: str) -> dict[str, str]:
     if python:
         known |= {"python_version": short, "python_full_version": full, "implementation_version": full}
     if place:
-        system, _, machine = place.partition("_")
+        system, _, machine = place.replace("win32", "win_").partition("_")
         sys_platform, platform_system, os_name = _SYSTEMS.get(system, _SYSTEMS["linux"])
         known |= {"sys_platform": sys_platform, "platform_system": platform_system, "os_name": os_name}
         known |= {"platform_machine": {"amd64": "AMD64"}.get(machine, machine)} if machine else {}
     return known
+
+
+def marker_of(place: str) -> str:
+    """The marker that holds at one place alone, ``linux_x86_64``."""
+    known = environment(place, "")
+    return " and ".join(f'{name} == "{known[name]}"' for name in ("sys_platform", "platform_machine") if name in known)
 
 
 _TRIED: Final = 1024  # combinations of unknown marker variables; one more quoted text multiplies them

@@ -240,6 +240,8 @@ def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
     if len(chosen) > 1:
         yield _releases(matrix, chosen)
     for name, builds in chosen.items() if len(chosen) == 1 else ():
+        if (own := normalise(found[1])) != package.name and all(one.install_name != own for one in builds):
+            yield from measured_release(matrix, own, name)  # a part of it, with files of its own: tensorflow-intel
         yield variants(matrix, f"{package.title} {name}", builds)
         yield from requirements(matrix, builds)
         yield from besides(matrix, builds)

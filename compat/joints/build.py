@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.joints import reach
 from compat.joints.verdict import is_inferred
 from compat.lazy import dataclass, pattern
 from compat.matrix.rows import Build
@@ -48,6 +49,7 @@ class Part:
         has_minors: whether the release has builds for several minors of its runtime's major.
         on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
         off_board: whether it carries code, and none for a Jetson board.
+        matrix: that its row is of; what its requirements bring is read there.
     """
 
     build: Build
@@ -61,6 +63,7 @@ class Part:
     has_minors: bool = False
     on_board: bool = False
     off_board: bool = False
+    matrix: Matrix | None = None
 
     @property
     def runtime(self) -> str:
@@ -69,8 +72,12 @@ class Part:
 
     @property
     def lines(self) -> Mapping[str, tuple[Line, ...]]:
-        """Requirement lines by name, read at the first question: most of a package's builds are never asked."""
-        return lines_of(self.requires)
+        """Requirement lines by name, with what they bring: most of a package's builds are never asked."""
+        build, own = self.build, lines_of(self.requires)
+        if self.matrix is None or not own:
+            return own
+        release = (build.install_name, "" if build.index else build.published or build.version)
+        return _lines(self.matrix, *release, build.platforms, build.extras, self.requires)
 
     @property
     def label(self) -> str:
@@ -106,6 +113,18 @@ def lines_of(texts: tuple[str, ...]) -> Mapping[str, tuple[Line, ...]]:
     return found
 
 
+@lru_cache(maxsize=16384)
+def _lines(
+    matrix: Matrix, name: str, version: str, places: tuple[str, ...], extras: tuple[str, ...], texts: tuple[str, ...]
+) -> Mapping[str, tuple[Line, ...]]:
+    """Requirement lines of a release by name, and what they bring in turn."""
+    own = lines_of(texts)
+    stated, found = frozenset(one for lines in own.values() for one in lines), dict(own)
+    for one in reach.brought(matrix, name, version, places, extras, stated):
+        found[one.name] = (*found.get(one.name, ()), one)
+    return found
+
+
 def series(build: Build) -> tuple[str, str, str]:
     """A release and the major of its runtime, which several minors may share."""
     kind, number = split_runtime(build.runtime)
@@ -136,6 +155,7 @@ def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
         "package": package,
         "version": build.version,
         "full": build.full_version,
+        "matrix": matrix,
         "requires": build.requires + build.pins + _own_release(matrix, build, package),
         **_aim(matrix, build.runtime, build.kernels),
     }

@@ -20,7 +20,7 @@ from compat.joints.build import Part, fixes_minor
 from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict, clash_of, is_inferred, sure
 from compat.lazy import dataclass
-from compat.versions import Environment, Line, admits, clashes, holds, meets
+from compat.versions import Environment, Line, admits, clashes, holds, meets, tightened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -213,7 +213,7 @@ def told(objection: Objection, left: Part, right: Part) -> str:
             takes = f"{left.label} takes {objection.left} from the system and {right.label} {objection.right}"
             return f"{takes}: an image holds one"
         case "requires":
-            return f"{objection.asker} requires {objection.name}{objection.left}"
+            return f"{objection.asker} requires {_what(objection.asked[0][1])}"
         case "python":
             return f"{left.label} has wheels for Python {objection.left}, {right.label} for {objection.right}"
         case _:
@@ -223,7 +223,12 @@ def told(objection: Objection, left: Part, right: Part) -> str:
 
 def _bound(part: Part, line: Line) -> str:
     """Who bounds a shared dependency: a build that requires it, or the person."""
-    return f"{part.label} requires {line.name}{line.spec}" if part.version else f"{part.label} is asked for"
+    return f"{part.label} requires {_what(line)}" if part.version else f"{part.label} is asked for"
+
+
+def _what(line: Line) -> str:
+    """A requirement, with that which brings it where it is not one's own."""
+    return f"{line.via}, which requires {line.name}{line.spec}" if line.via else f"{line.name}{line.spec}"
 
 
 def _runtimes(left: Part, right: Part) -> str:
@@ -344,7 +349,7 @@ def _required(part: Part, worlds: tuple[Environment, ...]) -> dict[str, set[str]
     for name, lines in part.lines.items():
         for world in here if any(line.marker for line in lines) else here[:1]:
             if counting := [one for one in lines if holds(one.marker, world) is not False]:
-                found.setdefault(name, set()).add(",".join(dict.fromkeys(one.spec for one in counting if one.spec)))
+                found.setdefault(name, set()).add(tightened(tuple(one.spec for one in counting)))
     return found
 
 

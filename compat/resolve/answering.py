@@ -53,9 +53,9 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     order(prefer)
     known = knowledge(matrix)
     wishes = read(requirements, known)
-    if all(wish.shared and not wish.unjudged for wish in wishes):
-        return _alone(requirements, wishes, known, lambda asked: answer(asked, hosts, matrix, cpu=cpu, prefer=prefer))
     target = situation(wishes, hosts, known, cpu=cpu)
+    if all(wish.shared and not wish.unjudged for wish in wishes):
+        return _alone(requirements, target, known, lambda asked: answer(asked, hosts, matrix, cpu=cpu, prefer=prefer))
     if (counting := tuple(wish for wish in wishes if _counts(wish, target, known))) != wishes:
         if all(wish.shared and not wish.unjudged for wish in counting):
             raise InputError(f"no requirement applies on {target.place}", where="argument", expected="one that does")
@@ -179,12 +179,12 @@ def _strange(target: Situation, known: Knowledge) -> list[str]:
 
 
 def _alone(
-    requirements: Sequence[str], wishes: Sequence[Wish], known: Knowledge, asked: Callable[[Sequence[str]], Answer]
+    requirements: Sequence[str], target: Situation, known: Knowledge, asked: Callable[[Sequence[str]], Answer]
 ) -> Answer:
     """The answer to a vendor's libraries without what computes with them: frameworks that bring them, a plan of one."""
-    plans = []
+    plans, wishes = [], [wish for wish, _ in target.wishes]
     for row in (one for one in known.matrix.packages.values() if one.kind == "framework"):
-        builds = list(dict.fromkeys(_bringing(row.name, wishes, known)))[:_TRIED]
+        builds = list(dict.fromkeys(_bringing(row.name, wishes, target, known)))[:_TRIED]
         found = (asked((name, *requirements)).plan for name, _ in builds)
         runtimes = {runtime for _, runtime in builds}
         plans += [one for one in found if one and not is_open(one) and one.builds[0].runtime in runtimes][:1]
@@ -197,9 +197,10 @@ def _alone(
     return Answer(status="unknown", plan=plans[0], conditions=(why, *plans[0].conditions))
 
 
-def _bringing(package: str, wishes: Sequence[Wish], known: Knowledge) -> Iterator[tuple[str, str]]:
+def _bringing(package: str, wishes: Sequence[Wish], target: Situation, known: Knowledge) -> Iterator[tuple[str, str]]:
     """Builds that are known to require some libraries in versions that are wished: requirement and runtime of each."""
-    for option in known.options(package):
+    pythons = known.pythons.bits((target.python,)) if target.python else ANY_PYTHON
+    for option in (one for one in known.options(package) if one.pythons & pythons):
         asked = [(line, wish) for wish in wishes for line in option.lines.get(wish.package, ())]
         if len({wish.package for _, wish in asked}) < len(wishes) or option.build.how == "inferred":
             continue

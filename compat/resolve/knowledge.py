@@ -15,7 +15,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from compat.joints import libc
-from compat.joints.build import fixes_minor, series
+from compat.joints.build import fixes_minor, lines_of, series
 from compat.joints.build import traits as traits_of
 from compat.joints.kernels import is_spared, made_for
 from compat.joints.platform import is_at
@@ -146,10 +146,12 @@ class Knowledge:
         """Whether a build without GPU code has a twin with some: the same release, published for the same place.
 
         Such a build is a stub (a distribution whose extras bring the code) or a smaller wheel for the CPU. Sources of
-        an extension are neither: they are compiled for the GPUs of its framework.
+        an extension are neither: they are compiled for the GPUs of its framework; nor is what computes through one.
         """
         row = self.matrix.packages.get(option.package)
         if option.vendor or not option.version or (option.build.compiled and row and row.follows):
+            return False
+        if self.computes_through(option):
             return False
         coded = self.coded(option.package)
         return any((option.version, place) in coded for place in option.build.platforms)
@@ -166,6 +168,11 @@ class Knowledge:
         named = (found for name, found in option.lines.items() if name in rows and rows[name].kind == "framework")
         return tuple(one for found in named for one in found)
 
+    def computes_through(self, option: Option) -> bool:
+        """Whether a build has no code for a device and requires a framework that does."""
+        rows = (self.matrix.packages.get(name) for name in lines_of(option.requires))
+        return not (option.vendor or option.is_framework) and any(row and row.kind == "framework" for row in rows)
+
     def silent(self, option: Option) -> bool:
         """Whether a companion's build names no framework although the newest release of the package requires one.
 
@@ -174,12 +181,12 @@ class Knowledge:
         if option.is_framework or not option.version:
             return False
         needed = {one.name for one in self.framework_lines(self.options(option.package)[0])}
-        return not needed.issubset(option.lines)
+        return not needed.issubset(lines_of(option.requires))
 
     @answered
     def line_names(self, package: str) -> frozenset[str]:
         """All names that some build of a package requires."""
-        return frozenset(name for option in self.options(package) for name in option.lines)
+        return frozenset(name for option in self.options(package) for name in lines_of(option.requires))
 
     @cached_property
     def shared_names(self) -> frozenset[str]:
@@ -191,9 +198,19 @@ class Knowledge:
         return tuple(dict.fromkeys(option.version for option in self.options(package)))
 
     @answered
-    def extras(self, package: str) -> frozenset[str]:
-        """Extras that choose a variant of a package."""
-        return frozenset(one for option in self.options(package) for one in (*option.build.extras, *option.build.also))
+    def extras(self, package: str, version: str = "") -> frozenset[str]:
+        """Extras that choose a variant of a package: any, or of one release and those that bring a device's code."""
+        counting = (one for one in self.options(package) if not version or one.runtime or one.version == version)
+        return frozenset(name for option in counting for name in (*option.build.extras, *option.build.also))
+
+    def is_of(self, option: Option, wish: Wish) -> bool:
+        """Whether a build is of the extras that are asked for; an installer passes over one that a release lacks."""
+        wanted = self.extras(option.package, option.version).intersection(wish.extras)
+        return wanted.issubset((*option.build.extras, *option.build.also))
+
+    def is_beside(self, option: Option, wish: Wish) -> bool:
+        """Whether a build is of extras, none of which is asked for."""
+        return bool(option.build.extras) and {*option.build.extras, *option.build.also}.isdisjoint(wish.extras)
 
     # --- builds that are asked for ---
 
@@ -208,17 +225,18 @@ class Knowledge:
     def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:
         """Builds for a place that are what a wish names; a withdrawn release only if the wish names it exactly.
 
-        Most requests pin a release, so that a handful of builds are weighed rather than all that exist. An extra that
-        chooses no device's code adds packages that only a person can want.
+        Most requests pin a release, so that a handful of builds are weighed rather than all that exist. An extra adds
+        packages that only a person can want, where it chooses no device's code or a framework brings that anyway.
         """
-        wanted = self.extras(wish.package).intersection(wish.extras)
         published = self.published(wish.package, place, cpu)
-        bare = set() if wanted else {option.version for option in published if not option.build.extras}
+        plain = tuple(option for option in published if not option.build.extras)
+        bare = {option.version for option in plain}
+        through = {option.version for option in plain if self.computes_through(option)}
         return tuple(
             option
             for option in published
-            if not (option.version in bare and option.build.extras and not option.runtime)
-            and wanted.issubset((*option.build.extras, *option.build.also))
+            if self.is_of(option, wish)
+            and not (self.is_beside(option, wish) and option.version in (through if option.runtime else bare))
             and (not option.build.yanked or wish.spec.startswith("=="))
             and wish.names(option)
         )
@@ -234,7 +252,8 @@ class Knowledge:
 
     def frameworks_of(self, wish: Wish, place: str) -> tuple[str, ...]:
         """The frameworks that the newest release a wish names for a place requires there, with the extras asked for."""
-        newest = next((one for one in self.named(wish.package, (wish,)) if is_at(one.build, place)), None)
+        meant = (one for one in self.named(wish.package, (wish,)) if self.is_of(one, wish))
+        newest = next((one for one in meant if is_at(one.build, place)), None)
         lines = self.framework_lines(newest) if newest else ()
         return tuple(dict.fromkeys(one.name for one in lines if self.pythons.applying(one, place, wish.extras)))
 

@@ -11,7 +11,6 @@ shared dependency suits both. Only ranges are compared; whether a version exists
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat.installation import by_installation
@@ -19,7 +18,7 @@ from compat.joints import packages
 from compat.joints.packages import Objection
 from compat.joints.python import in_order
 from compat.resolve.options import ANY_PYTHON, Option
-from compat.versions import both, is_void
+from compat.versions import is_void, tightened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -171,15 +170,3 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
         if name in wanted or (told and name in exposed and (len(told) > 1 or bounded)):
             listed[name] = f"{name}{tightened(tuple(told))}"
     return listed
-
-
-@lru_cache(maxsize=4096)
-def tightened(specs: tuple[str, ...]) -> str:
-    """Several specifiers as one, without those that the others imply."""
-    parts = list(dict.fromkeys(part for spec in specs for part in spec.split(",") if part))
-    whole = both(tuple(parts)) if len(parts) > 1 else None
-    for part in tuple(parts):
-        rest = tuple(other for other in parts if other != part)
-        if rest and both(rest) == whole:
-            parts.remove(part)
-    return ",".join(sorted(parts, key=lambda part: (part.lstrip("<>=!~"), part)))

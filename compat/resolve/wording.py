@@ -227,12 +227,9 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
 
 
 def _is_lacking(search: Search, extra: str, named: Sequence[Option]) -> bool:
-    """Whether an extra that chooses builds of a package is one that none of some builds has."""
-    return (
-        bool(named)
-        and extra in search.known.extras(named[0].package)
-        and all(extra not in (*one.build.extras, *one.build.also) for one in named)
-    )
+    """Whether an extra that brings a device's code is one that none of some builds has."""
+    known = search.known.extras(named[0].package, "none") if named else ()
+    return extra in known and all(extra not in (*one.build.extras, *one.build.also) for one in named)
 
 
 def _pair_reasons(
