@@ -17,10 +17,9 @@ from compat.matrix import Matrix
 from compat.resolve.corrections import conflicts, singles
 from compat.resolve.knowledge import Knowledge
 from compat.resolve.options import ANY_PYTHON
-from compat.resolve.pairs import tightened
 from compat.resolve.preference import MEASURES, ORDERS, order
 from compat.resolve.situation import FITS, both, either
-from compat.versions import meets
+from compat.versions import meets, tightened
 
 BITS = st.integers(0, 2**6 - 1)
 SETS = st.lists(BITS, min_size=1, max_size=5).map(tuple)
