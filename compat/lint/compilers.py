@@ -15,7 +15,7 @@ from compat.sources.values import BUILT, PROJECT, Command
 from compat.targets import Sm, sm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from compat.findings import Finding, Severity
     from compat.lint.bases import Base
@@ -80,11 +80,15 @@ def compiler_missing(scene: Scene) -> Iterator[Finding]:
     settings = [*scene.stage.env.items(), *(pair for command in scene.commands for pair in command.settings)]
     if base is None or not _lacks_nvcc(base, scene) or any(name.endswith("SKIP_CUDA_BUILD") for name, _ in settings):
         return
-    forced = next((each for each in scene.stage.commands if _is_forced(each, scene)), None)
+    forced = next((each for each in scene.stage.commands if _is_forced(each, scene.stage.env)), None)
     if forced:
-        detail = f"`{forced.text[:60]}` compiles GPU code; {base.reference} has no nvcc."
-        level: Severity = "warning" if forced.guarded or forced.branch else "error"
-        yield finding("image-runtime-not-devel", scene, forced.line, detail, severity=level, fix=_devel(base, scene))
+        detail = f"`{forced.text[:60]}` is told to make GPU code; {base.reference} has no nvcc."
+        sure = _is_forced(forced, {}) or any(_place(row) in forced.text for row in _repositories(scene))
+        level: Severity = "error" if sure and not (forced.guarded or forced.branch) else "warning"
+        yield finding(
+            "image-runtime-not-devel", scene, forced.line, detail, severity=level, fix=_devel(base, scene),
+            confidence="certain" if sure else "likely",  # the image's variable may be meant for another step
+        )  # fmt: skip
     elif base.kind == "cuda":
         cuda = any(_CUDA_ASKED.search(value) for name, value in settings if name == "CMAKE_ARGS")
         yield from _asking(scene, base, cuda=cuda)
@@ -119,8 +123,8 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
 def without_kernels(scene: Scene) -> Iterator[Finding]:
     """image-runtime-not-devel, accidental-cpu-wheel: a source that is compiled without its GPU code.
 
-    From its repository or a folder cloned from there; by its setup.py a build makes GPU code only where it sees nvcc
-    and a GPU, which a build of an image does not, or where a variable says so.
+    By its setup.py a build makes that only where it sees nvcc and a GPU, which a build of an image does not, or where a
+    variable says so.
     """
     base = scene.base
     if base is None or base.variable or scene.ask.kind not in BUILT:
@@ -128,25 +132,41 @@ def without_kernels(scene: Scene) -> Iterator[Finding]:
     if not (base.kind == "cuda" or any("+cu" in one.request.exact for one in scene.own)):
         return  # nobody asks for a GPU
     named = {*scene.stage.env, *(name for command in scene.commands for name, _ in command.settings)}
-    rows = [row for row in _repositories(scene) if row.forced not in {"", *named}]
-    lacks = _lacks_nvcc(base, scene)
-    cloned: dict[str, Repository] = {}
+    rows = {row.name: row for row in scene.matrix.table("compiled") if row.forced not in named}
+    found = [(line, rows[name]) for line, name in (*_from_sources(scene), *_from_index(scene)) if name in rows]
+    loose, lacks = _loose(scene), _lacks_nvcc(base, scene)
+    words = [(each.line, word) for each in scene.stage.commands for word in each.words]
+    for line, row in sorted(found, key=lambda one: one[0])[:1]:
+        why = f"{base.reference} has no nvcc" if lacks else "no GPU is seen while an image is built"
+        fix = (_devel(base, scene) or "Compile in a stage of a devel image, and copy the result.") if lacks else ""
+        again = any(after > line and word.startswith(row.name) for after, word in words)  # by another installer
+        yield of_base(
+            "image-runtime-not-devel" if lacks else "accidental-cpu-wheel", scene, line,
+            f"{row.name} is compiled without its GPU code: {why}.", rows=(row,), confidence="likely",
+            fix=f"{fix} Set {row.forced}=1{' there' if lacks else ' for this step'}.".strip(),
+            severity="error" if lacks and not again and line not in loose else "warning",
+        )  # fmt: skip
+
+
+def _from_index(scene: Scene) -> Iterator[tuple[int, str]]:
+    """Line and name of what is asked of the default index, in a release that it has as source alone."""
+    rows = {row.name: row for row in scene.matrix.table("compiled")}
+    for item in scene.own:
+        row, request = rows.get(item.request.name), item.request
+        elsewhere = request.url or request.marker or any(place.url for place in item.origins)
+        if row and not elsewhere and (not request.exact or versions.admits(row.versions, request.exact)):
+            yield request.line, request.name
+
+
+def _from_sources(scene: Scene) -> Iterator[tuple[int, str]]:
+    """Line and name of what is installed from its repository, or from a folder cloned from there."""
+    cloned: dict[str, str] = {}
     for command in scene.stage.commands:
-        for row in (one for one in rows if _place(one) in command.text):
-            cloned |= {_place(row).rpartition("/")[2]: row} if _CLONES.match(command.text) else {}
-            cloned |= {word: row for word in command.words if _place(row) in word}
-        asked = [cloned[word] for word in map(_folder, command.words) if word in cloned]
-        if asked and command.build and _FETCHES.match(command.text):
-            code = "image-runtime-not-devel" if lacks else "accidental-cpu-wheel"
-            why = f"{base.reference} has no nvcc" if lacks else "no GPU is seen while an image is built"
-            fix = (_devel(base, scene) or "Compile in a stage of a devel image, and copy the result.") if lacks else ""
-            yield of_base(
-                code, scene, command.line, f"{asked[0].name} is compiled without its GPU code: {why}.",
-                fix=f"{fix} Set {asked[0].forced}=1{' there' if lacks else ' for this step'}.".strip(),
-                severity="error" if lacks and not (command.guarded or command.branch) else "warning",
-                rows=asked[:1], confidence="likely",
-            )  # fmt: skip
-            return
+        for row in (one for one in _repositories(scene) if _place(one) in command.text):
+            cloned |= {_place(row).rpartition("/")[2]: row.name} if _CLONES.match(command.text) else {}
+            cloned |= {word: row.name for word in command.words if _place(row) in word}
+        if command.build and _FETCHES.match(command.text):
+            yield from ((command.line, cloned[word]) for word in map(_folder, command.words) if word in cloned)
 
 
 def _place(row: Repository) -> str:
@@ -244,13 +264,16 @@ def _imports_torch(request: Request, matrix: Matrix) -> bool:
     return versions.admits(package.unlisted, request.exact or newest) is True
 
 
-def _is_forced(command: Command, scene: Scene) -> bool:
-    """Whether a build step cannot do without nvcc: it calls it, or tells a build to make GPU code in any case."""
+def _is_forced(command: Command, env: Mapping[str, str]) -> bool:
+    """Whether a build step cannot do without nvcc: it calls it, or tells a build to make GPU code in any case.
+
+    ``env``: what the image sets beside the step's own variables.
+    """
     if not command.build:
         return False
     if command.words[0].rpartition("/")[2] == "nvcc":
         return True
-    settings = {**scene.stage.env, **dict(command.settings)}
+    settings = {**env, **dict(command.settings)}
     asked = any(_FORCES.fullmatch(f"{name}={value}") for name, value in settings.items())
     return "--cuda_ext" in command.text or (asked and _BUILDS.search(command.text) is not None)
 

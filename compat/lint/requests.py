@@ -245,7 +245,8 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
     if scene.ask.kind == "requirements" and any(item.request.name == "python" for item in scene.own):
         return  # a list for `conda create --file`
     for item in scene.own:
-        request, named = item.request, any(place.url for place in item.origins)
+        others = (place for place in item.origins if place.url and not (place.apart and place.beside))
+        request, named = item.request, any(others) or any(item.request.name in one.beside for one in item.origins)
         if request.url or request.marker or item.step.branch or named:
             continue
         if page := pages.get(request.name):

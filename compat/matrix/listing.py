@@ -198,6 +198,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "processors": _of("processors", "Accelerators without builds in the matrix", "maker, accelerator, names"),
     "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
     "conda": _of("conda", "Conda packages with an end", "name, channels, last: newest"),
+    "compiled": _of("compiled", "Packages whose build makes GPU code where it sees a GPU", "name, forced, versions"),
     "confined": _of("confined", "Names with wheels for one system alone", "name, system"),
     "misspelt": _of("misspelt", "Releases that today's pip passes over", "name, versions, requirement: line"),
     "notices": _of("notices", "Names that hold a notice alone", "name, ask for: instead, versions"),

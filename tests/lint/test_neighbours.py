@@ -116,6 +116,17 @@ PAIRS = [
         "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install git+https://github.com/facebookresearch/pytorch3d@stable\n",
         "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN FORCE_CUDA=1 pip install git+https://github.com/facebookresearch/pytorch3d@stable\n",
     ),
+    (
+        "image-runtime-not-devel",
+        TORCH11 + "RUN pip install mmcv-full==1.7.0\n",
+        TORCH11 + f"RUN pip install mmcv-full==1.7.0 -f {MMCV}/cu113/torch1.11.0/index.html\n",
+    ),
+    # a page of other packages has no file of a name that is a notice
+    (
+        "version-does-not-exist",
+        TORCH11 + f"RUN pip install sklearn mmcv-full==1.7.0 -f {MMCV}/cu113/torch1.11.0/index.html\n",
+        TORCH11 + f"RUN pip install scikit-learn mmcv-full==1.7.0 -f {MMCV}/cu113/torch1.11.0/index.html\n",
+    ),
     # an extra of what NVIDIA's image has already brings the index's libraries
     (
         "framework-duplicate-install",
@@ -376,6 +387,15 @@ PAIRS = [
         "FROM python:3.11\nRUN tee /start.sh <<E\nnvidia-smi\nE\n",
     ),
 ]
+
+
+def test_a_variable_of_the_image_tells_no_project_for_sure_to_make_gpu_code():
+    text = TORCH11 + "{}RUN git clone https://code.example/team/tool && cd tool && {}pip install -e .\n"
+    levels = [
+        {one.severity for one in lint(sources.read(each, "Dockerfile"), MATRIX, select=["image-runtime"]).findings}
+        for each in (text.format("ENV FORCE_CUDA=1\n", ""), text.format("", "FORCE_CUDA=1 "), text.format("", ""))
+    ]
+    assert levels == [{"warning"}, {"error"}, set()]
 
 
 def found(text):

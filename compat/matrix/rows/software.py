@@ -106,6 +106,21 @@ class Confined(Row):
     system: str
 
 
+@row("compiled", key="name")
+class Compiled(Row):
+    """A package without wheels, whose ``setup.py`` makes GPU code where it sees a GPU and nvcc alone (``compiled``).
+
+    Attributes:
+        name: distribution name, ``mmcv-full``.
+        forced: the variable that has it make GPU code without a GPU in sight.
+        versions: the releases for which this holds, as a specifier; empty for all.
+    """
+
+    name: str
+    forced: str
+    versions: str = ""
+
+
 @row("misspelt", key="name versions")
 class Misspelt(Row):
     """Releases whose metadata has a requirement that is none, so that today's pip passes over them (``misspelt``).
@@ -147,13 +162,10 @@ class Repository(Row):
     Attributes:
         name: distribution name in normalised spelling, ``detectron2``.
         address: what pip installs it from, ``git+https://...``.
-        forced: the variable that has its ``setup.py`` compile GPU code in any case; without it that wants both a GPU
-            and nvcc in sight, and else compiles for the CPU alone. Empty where it does not choose.
     """
 
     name: str
     address: str
-    forced: str = ""
 
 
 @row("turns", key="turn")
