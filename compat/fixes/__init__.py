@@ -172,7 +172,8 @@ def _written(fix: Fix, case: Case) -> Fix:
     used = (one for change in fix.changes for one in containers.in_use(change, case))
     changes = tuple(packages.with_sources(one, case.matrix) if isinstance(one, Install) else one for one in used)
     bare = [one for one in changes if isinstance(one, Container) and not one.image]
-    commands = typed([one for one in changes if one not in bare], place_of(case.host, case.commands))
+    spoken = ("uv pip",) * any(one.signal.program == "uv" for one in case.signals)
+    commands = typed([one for one in changes if one not in bare], place_of(case.host, (*case.commands, *spoken)))
     how = next(
         (
             f": {one.engine} {one.command} {said}"

@@ -138,7 +138,7 @@ def _published(name: str, pin: str, subject: Subject) -> PlannedBuild | None:
 
 def unisolated(subject: Subject) -> Fix | None:
     """A package whose build script imports what is installed: it is built beside that, and in no place of its own."""
-    if "build-isolation" not in subject.case.signals:
+    if subject.case.signals.get("build-isolation", "uv-build-isolation") is None:
         return None
     asked = requirements(subject.case.commands)
     unbuilt = next(iter(subject.said("unbuilt")), "")

@@ -41,7 +41,7 @@ def target(subject: Subject, *, python: str = "") -> Host:
     )
     if gpus:
         readings["gpus"] = Fact(gpus, "machine")
-    driver = host.driver or _driver(host.driver_cuda, subject.matrix)
+    driver = host.driver or _driver(host.driver_cuda, gpus, host.platform in {"windows", "wsl2"}, subject.matrix)
     if driver and is_version(driver) and all(gpu.vendor == "nvidia" for gpu in gpus):
         readings["driver"] = Fact(driver, "machine")
     for name in ("platform", "arch", "l4t", "glibc", "libc"):
@@ -53,12 +53,14 @@ def target(subject: Subject, *, python: str = "") -> Host:
     return Host(readings)
 
 
-def _driver(cuda: str | None, matrix: Matrix) -> str:
-    """The first driver that nvidia-smi prints a CUDA version for."""
+def _driver(cuda: str | None, gpus: tuple[Gpu, ...], windows: bool, matrix: Matrix) -> str:
+    """The first driver that nvidia-smi prints a CUDA version for; empty for one that knows none of the GPUs here."""
     if not is_version(cuda):
         return ""
     fits = [row for row in matrix.table("drivers") if row.first and versions.at_least(row.cuda, cuda or "")]
-    return min((row.first for row in fits), key=versions.release, default="")
+    first = min((row.first for row in fits), key=versions.release, default="")
+    least = [joint.span(matrix, gpu.target, windows)[0] for gpu in gpus if gpu.vendor == "nvidia"]
+    return first if first and all(versions.at_least(first, one) for one in least if one) else ""
 
 
 def planned(wishes: Sequence[str], machine: Host, matrix: Matrix, *, newest: bool = False) -> Plan | None:
@@ -110,7 +112,7 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
 
     ``keep``: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
     """
-    machine, have = target(subject), subject.release(name)
+    machine, have = target(subject), subject.release(name) or _by_targets(name, subject)
     if not (have or machine.gpus or machine.driver or subject.by_amd):
         unseen = Host({**machine.readings, "gpus": Fact(usual(name, subject.matrix), "machine")})
         if plan := with_ties(name, name, subject, unseen, extra=extra):
@@ -126,6 +128,20 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     nearer = (Host({**machine.readings, "rocm": one}) for one in own)  # a build for the ROCm that is there
     plans = (with_ties(name, name, subject, one, extra=extra) for one in (*nearer, machine))
     return next(filter(None, plans), None)
+
+
+def _by_targets(name: str, subject: Subject) -> str:
+    """The first release with a build for exactly the targets that a message lists; empty where it lists none.
+
+    Of these one that has a build of a CUDA that compiles for the GPUs, where there is one.
+    """
+    stated, rows = (subject.host.builds or {}).get(name), subject.matrix.builds(name)
+    listed = {*stated.kernels} if stated else set[str]()
+    known = [row.first_cuda for gpu in subject.gpus if (row := subject.matrix.capability(gpu.target))]
+    least = max(filter(is_version, known), key=versions.release, default="0")
+    alike = {row.version for row in rows if listed and {*row.kernels} == listed and is_version(row.version)}
+    later = {row.version for row in rows if is_version(own := row.runtime[4:]) and versions.at_least(own, least)}
+    return min(alike & later or alike, key=versions.release, default="")
 
 
 def usual(name: str, matrix: Matrix) -> tuple[Gpu, ...]:

@@ -255,6 +255,9 @@ def _by_message(subject: Subject) -> Fix | None:
         return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
     newest = _releases(row for row in every if not row.yanked)[-1:]
     minors = _usual_pythons(subject.matrix.builds_of(wish.name, newest[0])) if newest and not version else []
+    if any(row.package == wish.name for row in subject.matrix.table("sonames")):
+        text = f"{wish.name} holds libraries for Linux and Windows: on a Mac install without it"
+        return Fix(f"{text}, and elsewhere by a new pip of 64 bits.")
     if not minors or python in minors:
         asked = f"{wish.name} {version}".strip()
         return Fix(f"Take a Python that {asked} has files for, or a release with files for this one.")

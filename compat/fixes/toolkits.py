@@ -174,6 +174,9 @@ def no_driver(subject: Subject) -> Fix | None:
     if "smi-failed" in subject.case.signals and outside:
         text = "Make the driver's kernel module again for the running kernel, whose headers it needs; then load it."
         return Fix(text, changes=(Command("sudo dkms autoinstall"), Command("sudo modprobe nvidia")))
+    if "libcuda-missing" in subject.case.signals and outside and subject.host.driver:
+        text = f"The kernel has driver {subject.host.driver}, whose libcuda.so.1 is not found: install the libraries"
+        return Fix(f"{text} of that release, or start the container with --gpus all.")
     known = subject.host.gpus or subject.host.driver or subject.host.l4t or subject.host.platform == "wsl2"
     if known or subject.finding.confidence != "possible" or subject.program not in {*FRAMEWORKS, "cuda", "loader"}:
         return None

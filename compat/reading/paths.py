@@ -57,6 +57,7 @@ _MARKS: Final = tuple(
         ("platform", r"-win_amd64\b|^\W*(?:\w{1,30}Error: )?DLL load failed while |file:///[A-Z]:/", "windows"),
         ("platform", r"^\s*set [A-Z_]{3,30}=|\bcudnn-windows-x86_64-\d|\bcuda_[\d._]{5,30}_win\w{2,8}\.exe", "windows"),
         ("platform", r"^\s*[-*] \[[xX]\] WSL ?2\b", "wsl2"),  # the form of microsoft/WSL, as it was ticked
+        ("platform", r"^\s*(?:Downloading|Using cached) \S{1,300}-macosx_\d+_\d+_\w+\.whl\b", "darwin"),
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags
         ("arch", r"You're on macOS \(`?macosx_\d+_\d+_(x86_64)", "{}"),
         ("platform", r"(?<![\w/])[A-Za-z]:/(?:Program Files|Users|Windows)[ /]", "windows"),

@@ -148,14 +148,19 @@ def _for_windows(host: Host, matrix: Matrix, why: str) -> Fix:
     page, here, first = "https://www.nvidia.com/drivers", of_windows(host), matrix.turn("wsl-gpu")
     if not here or at_least(here, first.version):
         return Fix(f"{why} On Windows: download it from {page}.")
-    builds = f"{first.name} (build {first.version[5:]}) or Windows 11 on, and this is build {here[5:]}"
-    return Fix(f"Install the NVIDIA driver of Windows, {page}; WSL, where none belongs, has a GPU from {builds}.")
+    return Fix(f"Install the NVIDIA driver of Windows, {page}; WSL, where none belongs, {gpu_in_wsl(here, matrix)}.")
+
+
+def gpu_in_wsl(here: str, matrix: Matrix) -> str:
+    """From which Windows on WSL 2 has a GPU, beside the one that is here."""
+    first = matrix.turn("wsl-gpu")
+    return f"has a GPU from {first.name} (build {first.version[5:]}) or Windows 11 on, and this is build {here[5:]}"
 
 
 def of_windows(host: Host) -> str:
-    """The release of Windows' own kernel, ``10.0.19045``; empty where the kernel is another's."""
-    kernel = host.kernel or ""
-    return kernel if re.fullmatch(r"10\.0\.\d{5}", kernel) else ""
+    """The release of Windows by its own kernel or by that of WSL 1, ``10.0.19045``; empty where it is another's."""
+    found = re.fullmatch(r"(?:10\.0\.|4\.4\.0-)(\d{5})(?:-Microsoft)?", host.kernel or "")
+    return f"10.0.{found[1]}" if found else ""
 
 
 def last_branch(host: Host, matrix: Matrix) -> str:

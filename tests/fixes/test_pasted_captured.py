@@ -23,6 +23,72 @@ CONDA = "/home/me/miniconda3/envs/x/lib/python3.12/site-packages/pip/__main__.py
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 CAPTURED = {
+    "a CUDA of a driver that knows none of the cards is no ceiling": (
+        (
+            "PyTorch Version: 2.5.0+cu121\n\nCUDA Version: 12.1\n\nNVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not "
+            "compatible with the current PyTorch installation.\nThe current PyTorch install supports CUDA capabilities "
+            "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\nRuntimeError: CUDA error: no kernel image is available"
+        ),
+        ("arch-too-new-for-build", "torch==2.7.0+cu128", "ARCH_LIST"),
+    ),
+    "the targets of a build tell the first release that it can be": (
+        (
+            "NVIDIA GeForce RTX 5080 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+            "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_90."
+        ),
+        ("arch-too-new-for-build", "torch==2.7.0+cu128", "2.11"),
+    ),
+    "of such releases it is one with a CUDA that compiles for the card": (
+        (
+            "NVIDIA GeForce RTX 3060 with CUDA capability sm_86 is not compatible with the current PyTorch installation.\n"
+            "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_61 sm_70 sm_75 compute_37."
+        ),
+        ("arch-too-new-for-build", "torch==1.8.0+cu111", "cu110"),
+    ),
+    "a library of CUDA that pip lists no release of is not for a Mac": (
+        NONE.format("2", "0.0.1.dev5").replace("torch", "nvidia-cublas-cu12"),
+        ("python-unsupported", "on a Mac install without it", "Take a Python"),
+    ),
+    "uv's own words are answered by uv": (
+        (
+            "  x Failed to build `flash-attn==2.8.2`\n  hint: This error likely indicates that `flash-attn@2.8.2` depends on "
+            "`torch`, but doesn't declare it as a build dependency."
+        ),
+        ("build-tools-missing", "uv pip install --no-build-isolation", "\npip install"),
+    ),
+    "the first WSL on a Windows whose second one gets no GPU": (
+        (
+            "Linux box 4.4.0-18362-Microsoft #1-Microsoft Mon Mar 18 2019 x86_64 x86_64 x86_64 GNU/Linux\nNVIDIA-SMI has "
+            "failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
+            "installed and running."
+        ),
+        ("wsl1", "build 18362", "dkms"),
+    ),
+    "a driver that the kernel has lacks its library alone": (
+        (
+            "Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such "
+            "file or directory\n2022-07-07 15:53:15.984409: I tensorflow/stream_executor/cuda/cuda_diagnostics.cc:204] kernel reported version is: 460.91.3"
+        ),
+        ("no-driver", "libraries of that release", "covers the CUDA build"),
+    ),
+    "the groups of the user lack that of the node": (
+        (
+            "$ id\nuid=1000(me) gid=1000(me) groups=1000(me),27(sudo)\n$ ls -l /dev/kfd\n"
+            "crw-rw---- 1 root render 236, 0 May  1 10:00 /dev/kfd"
+        ),
+        ("device-permission", "usermod -aG render $USER", "video"),
+    ),
+    "a wheel that pip downloads for a Mac tells a Mac": (
+        "Downloading torch-2.1.0-cp310-none-macosx_11_0_arm64.whl (59.5 MB)\nAssertionError: Torch not compiled with CUDA enabled",
+        ("macos-no-cuda", "mps", "whl/cu"),
+    ),
+    "uname of a Mac tells a Mac": (
+        (
+            "Darwin box 22.5.0 Darwin Kernel Version 22.5.0: Mon Apr 24 20:52:24 PDT 2023; root:xnu-8796.121.2~5/"
+            "RELEASE_ARM64_T6000 arm64\nAssertionError: Torch not compiled with CUDA enabled"
+        ),
+        ("macos-no-cuda", "mps", "whl/cu"),
+    ),
     "AMD's own torch for Windows is what its guide has": (
         "C:\\Users\\me>python x.py\nGPU: AMD Radeon RX 9070 XT\ncudaGetDeviceCount() returned cudaErrorNotSupported",
         ("wrong-vendor-build", "radeon-ryzen", "nvidia.com"),

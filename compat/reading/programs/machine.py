@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _UNAME = re.compile(
     r"\bLinux (?!release )\S+ (\d+\.\d+[\w.+~-]*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"
 )
+_DARWIN = re.compile(r"\bDarwin Kernel Version \d.{0,160}/RELEASE_(ARM64|X86_64)")
 # The greeting of a login, ``(GNU/Linux 5.11.0-41-generic x86_64)``, which people copy with the system's name.
 _GREETING = re.compile(r"\(GNU/Linux (\d+\.\d+\S{0,80}) (x86_64|aarch64|ppc64le|riscv64|s390x)\)")
 _PCI = re.compile(
@@ -119,6 +120,12 @@ def _uname(line: str) -> Iterator[Claim]:
         yield Claim("arch", found.group(2))
 
 
+def _darwin(line: str) -> Iterator[Claim]:
+    """The system and the processor by ``uname -a`` of a Mac."""
+    if found := _DARWIN.search(line):
+        yield from (Claim("platform", "darwin"), Claim("arch", found[1].lower()))
+
+
 def _proc_version(line: str) -> Iterator[Claim]:
     """The kernel in /proc/version."""
     if found := re.match(r"\W*Linux version (\d+\.\d+\.\d+\S*) \(", line):
@@ -134,8 +141,24 @@ def _groups(line: str) -> Iterator[Claim]:
 def _owner(line: str) -> Iterator[Claim]:
     """The group of a GPU's device node, by name or number, as ``ls -l`` lists it."""
     if found := _NODE.match(line):
-        folder = "/dev/dri/" if found[2].startswith(("renderD", "card")) else ""
-        yield Claim("device_groups", found[1], key=f"{folder}{found[2]}")
+        yield Claim("device_groups", found[1], key=_path(found[2]))
+
+
+def _path(node: str) -> str:
+    """The whole path of a device node, which ``ls -l /dev/dri`` lists by its name alone."""
+    return f"/dev/dri/{node}" if node.startswith(("renderD", "card")) else node
+
+
+def _refused(view: View) -> Iterator[Claim]:
+    """The nodes that by their modes only a group may open, where the groups of one user are printed without it."""
+    said = [claim.value for _, line in view.lines("groups=") for claim in _groups(line)]
+    users = {*said, *(claim.value for claim in _typed_groups(view))}
+    groups = {"root"}.union(*users)
+    nodes = [found for _, line in view.lines("crw-rw---- ") if (found := _NODE.match(line))]
+    denied = tuple(_path(found[2]) for found in nodes if not found[1].isdigit() and found[1] not in groups)
+    if len(users) == 1 and not any("root" in user for user in users) and denied:
+        index = next(index for index, line in view.lines("crw-rw---- ") if _NODE.match(line))
+        yield from view.stamp(index, [Claim("device_nodes_denied", denied)])
 
 
 def _typed_groups(view: View) -> Iterator[Claim]:
@@ -149,6 +172,7 @@ def _typed_groups(view: View) -> Iterator[Claim]:
 def _beyond(view: View) -> Iterator[Claim]:
     """What spans several lines."""
     yield from _typed_groups(view)
+    yield from _refused(view)
     yield from _controllers(view)
     yield from _displays(view)
 
@@ -243,6 +267,7 @@ PROGRAM: Final = Program(
     lines={
         "Linux ": _uname,
         "Linux version ": _proc_version,
+        "Darwin Kernel Version ": _darwin,
         "groups=": _groups,
         "crw": _owner,
         "ldd (": _ldd,

@@ -83,7 +83,7 @@ class NoDriver(NvidiaRule):
     """
 
     area = "driver"
-    requires = ("container-no-gpu", "wsl-no-gpu-device", "driver-nouveau-bound", "driver-secure-boot-unsigned")
+    requires = ("container-no-gpu", "wsl1", "wsl-no-gpu-device", "driver-nouveau-bound", "driver-secure-boot-unsigned")
     asks = ("driver", "gpus", "container", "modules")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:

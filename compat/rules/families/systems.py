@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.changes import Command, Example, System
+from compat.findings import Fix
 from compat.lazy import pattern
+from compat.rules import deeds
 from compat.rules.rule import Fits, Found, Outcome, Rule
 
 if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Severity
+    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
@@ -25,7 +29,14 @@ class Wsl1(Rule):
 
     area = "wsl"
     platforms = ("wsl1",)
-    changes = (Example("wsl --set-version <distribution> 2"),)
+    changes = (Command("wsl --list --verbose"), Example("wsl --set-version <distribution> 2"))
+
+    def mend(self, host: Host, matrix: Matrix) -> Fix:
+        """The conversion, after a newer Windows where this one gives WSL 2 no GPU."""
+        here = deeds.of_windows(host)
+        if not here or versions.at_least(here, matrix.turn("wsl-gpu").version):
+            return Fix("Convert the distribution to WSL 2: wsl --set-version, its name, 2.", changes=self.changes)
+        return Fix(f"Update Windows, then convert to WSL 2, which {deeds.gpu_in_wsl(here, matrix)}.")
 
     def check(self, platform: str) -> Outcome:
         """The system is WSL of version 1."""
