@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compat.fixes.plans as plans
+from compat import versions
 from compat.changes import Change, Command, Variable
 from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
 from compat.rules.families.rocm import overridden
+from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS
 from compat.targets import kernels_for
 
@@ -27,6 +29,11 @@ def build(subject: Subject) -> Fix | None:
     found = plans.moved(name, subject, keep=False)
     changes = plans.changes_of(found, subject, kind="rocm")
     if changes and not subject.framework_name():
+        row, have = subject.matrix.gfx(targets[0]), subject.host.rocm or ""
+        first = row.first_rocm if row and row.override and subject.host.platform != "windows" else ""
+        if row and first and is_version(have) and not versions.at_least(have, first):
+            text = f"Borrow its sibling's code, without AMD's support, or take ROCm {first} or newer."
+            return Fix(text, changes=(Variable("HSA_OVERRIDE_GFX_VERSION", row.override),))
         return Fix(f"Use a build of ROCm with code for {targets[0]}, on a kernel and firmware that know the GPU.")
     if found and changes:
         return Fix(f"Install {plans.told(found, name)}.", changes=changes)

@@ -23,6 +23,10 @@ CONDA = "/home/me/miniconda3/envs/x/lib/python3.12/site-packages/pip/__main__.py
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 CAPTURED = {
+    "a ROCm from before the card's own code has that of its sibling": (
+        "rocBLAS error: Cannot read /opt/rocm-5.7.0/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1103",
+        ("rocm-gfx-unsupported", "HSA_OVERRIDE_GFX_VERSION=11.0.0", "10.3.0"),
+    ),
     "a CUDA of a driver that knows none of the cards is no ceiling": (
         (
             "PyTorch Version: 2.5.0+cu121\n\nCUDA Version: 12.1\n\nNVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not "

@@ -220,6 +220,7 @@ DEVICES = {
     "ollama's log by NVML": (OLLAMA_NVML, [("NVIDIA GeForce RTX 3060", "")]),
     "TensorFlow's oldest log": (OLD_LOG, [("GeForce GTX 1080", "sm_61")] * 2),
     "a bare number behind an example": ("- GPU Model: [e.g. GTX 1070] 1080 Ti\n", [("1080 Ti", "")]),
+    "a CUDA behind a card, in Chinese": ("GPU：RTX 2080，裸机CUDA11.2和CUDNN7.6.1\n", [("RTX 2080", "")]),
     "an example alone": ("- GPU Model: [e.g. GTX 1070]\n", []),
     "Unsloth's card": (UNSLOTH, [("Tesla P40", "sm_61")]),
     "torch's warning within a sentence": (

@@ -200,6 +200,10 @@ def test_prose_near_these_words_accuses_nobody(doctor, said, machine):
     assert not [item.code for item in report.findings if item.severity == "error"]
 
 
+def test_a_reason_in_prose_is_no_word_of_a_resolver(doctor):
+    assert not doctor(error="I moved to conda because my Python was old and the tag of the image had changed.").findings
+
+
 NO_DEVICE = "RuntimeError: No HIP GPUs are available"
 
 

@@ -43,7 +43,8 @@ _MEMORY = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"[,;]\s*(?:nvidia )?(?:(?:driver|cuda|cudnn|memory|vram)\b|驱动|显存).*$|\s*\((?:driver|laptop|single).*$",
+    r"[,;]\s*(?:nvidia |[^\x00-\x7f]{1,8})?(?:(?:driver|cuda|cudnn|memory|vram)(?![a-z])|驱动|显存).*$"
+    r"|\s*\((?:driver|laptop|single).*$",
     re.IGNORECASE,
 )
 _PROCESSOR = re.compile(r"ryzen|epyc|threadripper|xeon|\bcore\b|\bi[3579]-|processor|\bcpu\b", re.IGNORECASE)
