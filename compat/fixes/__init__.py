@@ -127,7 +127,8 @@ def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
             told = (
                 f"If {subject.named[0].name} is its GPU: {fix.text[0].lower()}{fix.text[1:]}" if subject.named else ""
             )
-            yield _written(replace(fix, text=told) if told and fix.changes else fix, case)
+            moves = not all(isinstance(one, Command) for one in fix.changes)
+            yield _written(replace(fix, text=told) if told and moves else fix, case)
 
 
 def _repeats(fix: Fix, case: Case) -> bool:
@@ -191,7 +192,8 @@ def _written(fix: Fix, case: Case) -> Fix:
 
 def _shortened(text: str, commands: tuple[str, ...]) -> str:
     """The text without its second half where the commands are long: nobody reads both."""
-    half = f"{re.split(r'[,:;] ', text, maxsplit=1)[0].rstrip('.')}."
+    lead, of, deed = text.rpartition(" is its GPU: ")
+    half = f"{lead}{of}{re.split(r'[,:;] ', deed, maxsplit=1)[0].rstrip('.')}."
     shorter = (text, half, "Install this release." if "install" in "".join(commands) else half)
     return next((one for one in shorter if not _is_long(one, commands)), half)
 

@@ -108,7 +108,11 @@ def _brought(name: str, subject: Subject) -> Fix | None:
         return _of_another(name, rows, subject) or _packaged(name, rows[-1], subject)
     if len(packages) > 1:
         found = " or ".join(name + _below(row) for name, row in sorted(packages.items()))
-        return Fix(f"Install what brings {name}, for the CUDA of the program that asks for it: {found}.")
+        text = f"Install what brings {name}, for the CUDA of the program that asks for it: {found}"
+        if not any("ImportError" in one.line for one in subject.case.signals):
+            return Fix(f"{text}.")
+        uv = "uv " * any(line.startswith("uv ") for line in subject.case.commands)
+        return Fix(f"{text}; this names it if none is there.", changes=(Command(f"{uv}pip check"),))
     return _packaged(name, rows[-1], subject) if rows else _unpackaged(name, subject)
 
 
@@ -269,17 +273,15 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
     found = re.fullmatch(r"lib(?P<stem>\w+?)\.so(?:\.(?P<number>[\d.]+))?", name)
     if not found:
         return None
-    toolkit, number = subject.host.cuda_toolkit or "", found["number"] or ""
-    windows = subject.host.platform == "windows"
-    path: tuple[Change, ...] = (
-        () if windows else (Variable("LD_LIBRARY_PATH", "/usr/local/cuda/lib64:$LD_LIBRARY_PATH"),)
-    )
+    toolkit, number, folder = cuda_in_use(subject), found["number"] or "", "/usr/local/cuda/lib64"
+    looked = f"{folder}/{name}" in subject.case.signals.text
+    bare = looked or subject.host.platform == "windows"
+    path: tuple[Change, ...] = () if bare else (Variable("LD_LIBRARY_PATH", f"{folder}:$LD_LIBRARY_PATH"),)
     if found["stem"].startswith("cudnn"):
         major = series(number) or _cudnn_for(toolkit, subject)
         of = f" for CUDA {versions.minor(toolkit)}" if is_version(toolkit) else ""
-        return Fix(
-            f"Install cuDNN {major}{of} and put its folder on the loader's path.".replace("  ", " "), changes=path
-        )
+        there = f"into {folder}, where it is looked for" if looked else "and put its folder on the loader's path"
+        return Fix(f"Install cuDNN {major}{of} {there}.".replace("  ", " "), changes=path)
     if found["stem"] in _OF_TOOLKIT and number:
         return _rebuilt(name, number, cuda_in_use(subject), subject)
     if found["stem"] in _OF_TOOLKIT:

@@ -23,6 +23,13 @@ CONDA = "/home/me/miniconda3/envs/x/lib/python3.12/site-packages/pip/__main__.py
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 CAPTURED = {
+    "what pip or uv knows decides which of its packages lacks, and no card does": (
+        (
+            "$ uv sync --extra gpu\n$ python -c 'import torch'\nImportError: libcudnn.so.9: cannot open shared object file: No "
+            "such file or directory\n\nLinux, NVIDIA GPU (RTX A6000), Python 3.13"
+        ),
+        ("library-missing", "uv pip check", "If RTX A6000"),
+    ),
     "a ROCm from before the card's own code has that of its sibling": (
         "rocBLAS error: Cannot read /opt/rocm-5.7.0/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1103",
         ("rocm-gfx-unsupported", "HSA_OVERRIDE_GFX_VERSION=11.0.0", "10.3.0"),
