@@ -47,7 +47,7 @@ def _coded(subject: Subject) -> Fix | None:
     number = f"{targets[0][3:-1]}.{targets[0][-1]}" if targets and targets[0][3:].isdigit() else ""
     listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
     if number and listed and number not in listed:
-        return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
+        return Fix(f"Compile it again for {targets[0]}.", changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
     newer = not subject.gpus and subject.host.platform != "darwin" and subject.finding.code == "arch-too-new-for-build"
     covered = _is_covered(targets, subject)
     built = None if newer or covered else _in_image(subject) or gpu_build(subject)
@@ -63,9 +63,11 @@ def _recompiled(target: str, number: str, extension: str, subject: Subject) -> F
     package = subject.matrix.package(extension) if extension else None
     if package and not requires(package.name, "", "torch", subject.matrix):
         return None  # torch's list of targets is nothing to it
-    if extension or subject.framework_name() == "torch":
-        return _compiled(target, number, extension or "the package that failed", "", name=extension)
-    return None
+    if not extension and subject.framework_name() != "torch":
+        return None
+    again = [recompiled(extension)] if extension else []
+    text = f"Compile {extension or 'the package that failed'} again for {target}."
+    return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), *again))
 
 
 def _is_covered(targets: list[str], subject: Subject) -> bool:
@@ -161,12 +163,3 @@ def _unlisted(subject: Subject) -> Fix | None:
     last = last_cuda(asked.replace("compute_", "sm_"), subject)
     text = f"Take {asked} out of the list of targets, or compile with CUDA {last}, the last that has it."
     return Fix(text) if last else None
-
-
-def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") -> Fix:
-    """A package compiled again with the GPU's number in the list; by a command where its ``name`` is known."""
-    text = f"Compile {what} again for {target}{why}."
-    if not name:
-        return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
-    again = recompiled(name)
-    return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), again))
