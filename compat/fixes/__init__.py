@@ -127,7 +127,7 @@ def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
             told = (
                 f"If {subject.named[0].name} is its GPU: {fix.text[0].lower()}{fix.text[1:]}" if subject.named else ""
             )
-            moves = not all(isinstance(one, Command) for one in fix.changes)
+            moves = any(not isinstance(one, Command) and not getattr(one, "compile", False) for one in fix.changes)
             yield _written(replace(fix, text=told) if told and moves else fix, case)
 
 

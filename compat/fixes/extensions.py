@@ -141,7 +141,7 @@ def unisolated(subject: Subject) -> Fix | None:
     if subject.case.signals.get("build-isolation", "uv-build-isolation") is None:
         return None
     asked = requirements(subject.case.commands)
-    unbuilt = next(iter(subject.said("unbuilt")), "")
+    unbuilt = next(iter(subject.said("unbuilt")), "") or subject.case.signals.value("unbuilt").replace("@", "==")
     name, _, version = unbuilt.partition("==") if unbuilt else (next(iter(asked), ""), "", "")
     if not name:
         return Fix(

@@ -154,12 +154,15 @@ def _other_index(name: str, have: str, rows: Iterable[Build], subject: Subject) 
     kind = asked.rstrip("0123456789.")
     near = [row for row in rows if kind and row.index and row.runtime.startswith(kind)]
     near = [row for row in near if not place or place in row.platforms]
+    tagged = {one for one in subject.listed if "+" in one and plain(one) == have}  # what the page that was asked has
+    near = [row for row in near if not tagged or row.full_version in tagged]
     if not near or any(row.runtime == asked for row in near):
         return None
     numbers = {one: versions.release(one[len(kind) :]) for one in (asked, *(row.runtime for row in near))}
     below = [row for row in near if numbers[row.runtime] <= numbers[asked]]
     best = max(below or near, key=lambda row: numbers[row.runtime])
-    return _from(best, f"Take {name} {have} from {best.variant}: {named} does not have it.", subject)
+    lacks = f"pip lists none of {named}" if tagged else f"{named} does not have it"
+    return _from(best, f"Take {name} {have} from {best.variant}: {lacks}.", subject)
 
 
 def _from(row: Build, text: str, subject: Subject) -> Fix:

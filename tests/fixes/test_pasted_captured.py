@@ -23,6 +23,18 @@ CONDA = "/home/me/miniconda3/envs/x/lib/python3.12/site-packages/pip/__main__.py
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 CAPTURED = {
+    "of a page that pip lists it is a tag that is there": (
+        NONE.format("1.8.0+cu102", "1.7.1, 1.7.1+cu101, 1.7.1+cu110, 1.8.0, 1.8.0+cpu, 1.8.0+cu101, 1.8.0+cu111"),
+        ("python-unsupported", "torch==1.8.0+cu101", "own index"),
+    ),
+    "a build beside torch is for any card": (
+        (
+            "  x Failed to build `flash-attn==2.8.2`\n  The build backend returned an error\n  Call to "
+            "`setuptools.build_meta:__legacy__.build_wheel` failed (exit status: 1)\n  ModuleNotFoundError: No module named "
+            "'torch'\n\nI have RTX 5060 card."
+        ),
+        ("build-tools-missing", "uv pip install --no-build-isolation", "RTX 5060"),
+    ),
     "what pip or uv knows decides which of its packages lacks, and no card does": (
         (
             "$ uv sync --extra gpu\n$ python -c 'import torch'\nImportError: libcudnn.so.9: cannot open shared object file: No "
