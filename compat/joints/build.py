@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat.joints import reach
 from compat.joints.verdict import is_inferred
 from compat.lazy import dataclass, pattern
+from compat.matrix import measured as wheels
 from compat.matrix.rows import Build
 from compat.versions import Line, requirement, same_release
 
@@ -219,6 +220,13 @@ def release(matrix: Matrix, name: str, version: str) -> tuple[Part, ...]:
         builds = [one for one in builds if one.install_name == name]
     builds = [one for one in builds if local and one.local == local] or builds
     return tuple(part(matrix, one, row.name, has_minors=len(runtimes[series(one)]) > 1) for one in builds)
+
+
+@lru_cache(maxsize=4096)
+def measured(matrix: Matrix, name: str, version: str) -> tuple[Part, ...]:
+    """The wheels of a release of a package without rows, as far as they were measured."""
+    seen = wheels.release(name, version)
+    return tuple(part(matrix, one, name) for one in seen.builds(matrix)) if seen else ()
 
 
 def from_system(builds: Iterable[Build]) -> tuple[str, ...]:

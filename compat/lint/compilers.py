@@ -81,13 +81,16 @@ def compiler_missing(scene: Scene) -> Iterator[Finding]:
     if base is None or not _lacks_nvcc(base, scene) or any(name.endswith("SKIP_CUDA_BUILD") for name, _ in settings):
         return
     forced = next((each for each in scene.stage.commands if _is_forced(each, scene.stage.env)), None)
-    if forced:
-        detail = f"`{forced.text[:60]}` is told to make GPU code; {base.reference} has no nvcc."
-        sure = _is_forced(forced, {}) or any(_place(row) in forced.text for row in _repositories(scene))
+    others = {row.name for row in scene.matrix.table("compiled")} & {one.request.name for one in scene.own}
+    if forced and (sure := _is_forced(forced, {}) or any(_place(row) in forced.text for row in _repositories(scene))):
+        others = set()
+    if forced and not others:  # else the image's variable is meant for those
+        does = "compiles GPU code" if sure else "is told to compile GPU code"
+        detail = f"`{forced.text[:60]}` {does}; {base.reference} has no nvcc."
         level: Severity = "error" if sure and not (forced.guarded or forced.branch) else "warning"
         yield finding(
             "image-runtime-not-devel", scene, forced.line, detail, severity=level, fix=_devel(base, scene),
-            confidence="certain" if sure else "likely",  # the image's variable may be meant for another step
+            confidence="certain" if sure else "likely",
         )  # fmt: skip
     elif base.kind == "cuda":
         cuda = any(_CUDA_ASKED.search(value) for name, value in settings if name == "CMAKE_ARGS")

@@ -61,7 +61,8 @@ def _parts(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:
     if item.build:
         return found if is_for(item.build, world.python) else _of_python(item, world, scene) or found
     local = item.version.partition("+")[2]
-    found = releases.parts(scene.matrix, releases.Release(item.request.name, item.version), world)
+    here = tuple(one for one in found if is_at(one.build, world.place) and is_for(one.build, world.python))
+    found = releases.parts(scene.matrix, releases.Release(item.request.name, item.version), world) or here or found
     listed = not local or any(part.build.local == local for part in found)
     # of a variant that no row lists the release's requirements are known, and its runtime is not
     return found if listed else tuple(replace(part, kind="", number="", vendor="") for part in found)

@@ -383,6 +383,8 @@ def parts_of(request: Request, build: Build | None, matrix: Matrix) -> tuple[Par
         package = matrix.package(request.name)
         every = matrix.builds(package.name) if package and version else ()
         rows = tuple(builds.part(matrix, one, one.package) for one in every if one.full_version == version)
+    if version and not request.url and matrix.package(request.name) is None:
+        rows = builds.measured(matrix, request.name, version)
     if build is None:
         return rows
     carried = builds.carried(matrix, build)

@@ -121,6 +121,17 @@ PAIRS = [
         TORCH11 + "RUN pip install mmcv-full==1.7.0\n",
         TORCH11 + f"RUN pip install mmcv-full==1.7.0 -f {MMCV}/cu113/torch1.11.0/index.html\n",
     ),
+    # what a package without rows requires, as its wheels were measured
+    (
+        "framework-pair-mismatch",
+        "FROM python:3.10\nRUN pip install mediapipe==0.10.13 protobuf==4.21.12\n",
+        "FROM python:3.10\nRUN pip install mediapipe==0.10.13 protobuf==4.25.3\n",
+    ),
+    (
+        "framework-pair-mismatch",
+        "FROM python:3.10\nRUN pip install trl==0.19.0 transformers==4.40.0\n",
+        "FROM python:3.10\nRUN pip install trl==0.19.0 transformers==4.52.4\n",
+    ),
     # a page of other packages has no file of a name that is a notice
     (
         "version-does-not-exist",
@@ -393,9 +404,16 @@ def test_a_variable_of_the_image_tells_no_project_for_sure_to_make_gpu_code():
     text = TORCH11 + "{}RUN git clone https://code.example/team/tool && cd tool && {}pip install -e .\n"
     levels = [
         {one.severity for one in lint(sources.read(each, "Dockerfile"), MATRIX, select=["image-runtime"]).findings}
-        for each in (text.format("ENV FORCE_CUDA=1\n", ""), text.format("", "FORCE_CUDA=1 "), text.format("", ""))
+        for each in (
+            text.format("ENV FORCE_CUDA=1\n", ""),
+            text.format("", "FORCE_CUDA=1 "),
+            text.format("", ""),
+            text.format(
+                f"ENV FORCE_CUDA=1\nRUN pip install mmcv-full==1.7.0 -f {MMCV}/cu113/torch1.11.0/index.html\n", ""
+            ),
+        )
     ]
-    assert levels == [{"warning"}, {"error"}, set()]
+    assert levels == [{"warning"}, {"error"}, set(), set()]
 
 
 def found(text):
