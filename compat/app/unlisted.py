@@ -35,16 +35,19 @@ def laid_over(requirements: Iterable[str], matrix: Matrix, *, online: bool) -> t
     from compat.versions import requirement
 
     lines = [found for text in dict.fromkeys(requirements) if (found := requirement(text)) and not found.url]
-    lines = [line for line in lines if not matrix.package(line.name)]
-    if not lines:
+    strange = [line for line in lines if not matrix.package(line.name)]
+    if not strange:
         return matrix, ()
     from compat.matrix import measured, store
     from compat.resolve.knowledge import Knowledge
 
     shared = Knowledge(matrix).shared_names
+    if strange == lines:  # nothing else is asked for that could bring them
+        libraries = {row.package for row in matrix.table("sonames")}
+        shared -= {line.name for line in lines if line.name not in libraries and measured.releases(line.name)}
     tables: dict[str, list[dict[str, Any]]] = {"packages": []}
     failed: dict[str, str] = {}
-    for line in lines:
+    for line in strange:
         if line.name in shared or f"builds.{line.name}" in tables:
             continue
         try:
