@@ -35,10 +35,10 @@ from compat.joints.packages import apart, disputes
 from compat.joints.platform import is_at
 from compat.joints.verdict import Clash
 from compat.lint import lint
+from compat.markers import Environment
 from compat.matrix.products import find_gpu
 from compat.resolve import resolve
 from compat.rules import judge
-from compat.versions import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from compat import versions
+from compat import markers, versions
 from compat.facts import Fact, Host
 from compat.facts import host as machine_of
 from compat.matrix import matrix
@@ -112,7 +112,7 @@ class Question:
     def place(self) -> str:
         """Where it is installed: ``linux_x86_64``."""
         machine = dict(self.machine)
-        return versions.place_of(machine.get("platform", ""), machine.get("arch", ""))
+        return markers.place_of(machine.get("platform", ""), machine.get("arch", ""))
 
     def host(self, *without: str, **more: Any) -> Host:
         """The machine; each fact's source is its own name, by which resolve's members are told apart."""

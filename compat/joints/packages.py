@@ -20,7 +20,8 @@ from compat.joints.build import Part, fixes_minor
 from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict, clash_of, is_inferred, sure
 from compat.lazy import dataclass
-from compat.versions import Environment, Line, admits, clashes, holds, meets, tightened
+from compat.markers import Environment, holds
+from compat.versions import Line, admits, clashes, meets, tightened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -19,7 +19,7 @@ def is_at(build: Build, place: str) -> bool:
 
 
 def verdict(build: Build, place: str) -> Verdict:
-    """Whether a build is published for a place (see :func:`compat.versions.place_of`; empty if not known)."""
+    """Whether a build is published for a place (see :func:`compat.markers.place_of`; empty if not known)."""
     if is_at(build, place):
         return FITS
     why = f"{build.package} {build.full_version} is published for {', '.join(build.platforms)}"

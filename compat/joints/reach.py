@@ -8,12 +8,12 @@ differently ask no more than the range that holds what each of them does.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from compat.markers import Environment, holds, marker_of
 from compat.matrix import measured
-from compat.versions import Environment, Line, holds, marker_of, meets, read_requirement, tightened
+from compat.versions import Line, meets, name_of, read_requirement, tightened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,9 +37,9 @@ def brought(
         told: dict[str, tuple[str, ...]] = {}
         for line in stated:
             told[line.name] = (*told.get(line.name, ()), line.spec)
-        for line in sorted(stated.union(_lines(name, version, world)), key=lambda one: one.text):
-            if line.name != name and holds(line.marker, world):
-                asked = _asked(matrix, line.name, line.spec, replace(world, extras=line.extras), _STEPS)
+        for line in sorted(stated.union(_lines(matrix, name, version, world)), key=lambda one: one.text):
+            if line.name != name and _leads(matrix, line.name, _STEPS) and holds(line.marker, world):
+                asked = _asked(matrix, line.name, line.spec, Environment(world.place, "", line.extras), _STEPS)
                 yield from _new(asked, told, marker_of(place), f"{line.name}{line.spec}")
 
 
@@ -54,41 +54,58 @@ def _new(asked: Mapping[str, str], told: dict[str, tuple[str, ...]], marker: str
 
 @lru_cache(maxsize=16384)
 def _asked(matrix: Matrix, name: str, spec: str, world: Environment, steps: int) -> Mapping[str, str]:
-    """What every release of a package that meets a specifier asks, by name.
-
-    Nothing where one of them is unknown, and of a framework, whose wheels of other indexes ask other things.
-    """
-    found: dict[str, set[str]] | None = None
-    for version, facts in () if not steps or _is_framework(matrix, name) else measured.releases(name).items():
-        if not facts.get("yanked") and meets(spec, version):
-            own = _of_release(matrix, name, version, world, steps)
-            found = {key: {*(found or {key: set()})[key], own[key]} for key in own if found is None or key in found}
-            if not found:
-                break
-    return {key: _hull(key, specs) for key, specs in (found or {}).items()}
+    """What every release of a package that meets a specifier asks, by name; nothing where one of them is unknown."""
+    asked = {_of_release(matrix, name, version, world, steps) for version in _meeting(name, spec)}
+    found = [dict(one) for one in asked]
+    shared = sorted(set.intersection(*map(set, found))) if found else ()
+    return {key: _hull(key, {one[key] for one in found}) for key in shared}
 
 
 @lru_cache(maxsize=16384)
-def _of_release(matrix: Matrix, name: str, version: str, world: Environment, steps: int) -> Mapping[str, str]:
-    """What one release asks, its own requirements and what those ask."""
+def _meeting(name: str, spec: str) -> tuple[str, ...]:
+    """The releases of a package that an installer may take for a specifier, as far as they are measured."""
+    known = measured.releases(name)
+    return tuple(version for version in known if not known[version].get("yanked") and meets(spec, version))
+
+
+@lru_cache(maxsize=4096)
+def _leads(matrix: Matrix, name: str, steps: int) -> bool:
+    """Whether some release of a package asks for what counts, itself or through others: most packages never do.
+
+    No framework leads on: its wheels of other indexes ask other things.
+    """
+    if not steps or _is_framework(matrix, name):
+        return False
+    asked = measured.names(name)
+    return any(_counts(matrix, one) for one in asked) or any(_leads(matrix, one, steps - 1) for one in asked)
+
+
+@lru_cache(maxsize=16384)
+def _of_release(matrix: Matrix, name: str, version: str, world: Environment, steps: int) -> tuple[tuple[str, str], ...]:
+    """What one release asks, its own requirements and what those ask: names and their specifiers."""
     found: dict[str, set[str]] = {}
-    for line in _lines(name, version, world):
-        if holds(line.marker, world):
-            if _is_framework(matrix, line.name) or line.name.startswith(("nvidia-", "cuda-")):
+    for line in _lines(matrix, name, version, world):
+        counts, leads = _counts(matrix, line.name), _leads(matrix, line.name, steps - 1)
+        if (counts or leads) and holds(line.marker, world):
+            if counts:
                 found.setdefault(line.name, set()).add(line.spec)
-            for other, spec in _asked(
-                matrix, line.name, line.spec, replace(world, extras=line.extras), steps - 1
-            ).items():
+            inner = Environment(world.place, "", line.extras)
+            for other, spec in _asked(matrix, line.name, line.spec, inner, steps - 1).items() if leads else ():
                 found.setdefault(other, set()).add(spec)
-    return {name: tightened(tuple(sorted(filter(None, specs)))) for name, specs in found.items()}
+    return tuple((name, tightened(tuple(sorted(filter(None, found[name]))))) for name in sorted(found))
 
 
-def _lines(name: str, version: str, world: Environment) -> frozenset[Line]:
-    """Requirements of a release: of its wheels for a place, or of all where none is for it; none if not measured."""
+def _lines(matrix: Matrix, name: str, version: str, world: Environment) -> frozenset[Line]:
+    """Requirements of a release that count or lead on: of its wheels for a place, or of all where none is for it."""
     groups = measured.releases(name).get(version, {}).get("wheels", ())
     here = [one for one in groups if {world.place, "any"} & {key.partition(" ")[0] for key in one["for"]}] or groups
-    lines = (frozenset(map(read_requirement, one["requires"])) for one in here)
-    return frozenset.intersection(*lines) if here else frozenset()
+    texts = frozenset.intersection(*(frozenset(one["requires"]) for one in here)) if here else frozenset()
+    telling = (text for text in texts if _counts(matrix, name_of(text)) or _leads(matrix, name_of(text), _STEPS))
+    return frozenset(map(read_requirement, telling))
+
+
+def _counts(matrix: Matrix, name: str) -> bool:
+    return _is_framework(matrix, name) or name.startswith(("nvidia-", "cuda-"))
 
 
 def _is_framework(matrix: Matrix, name: str) -> bool:
@@ -101,6 +118,6 @@ def _hull(name: str, specs: set[str]) -> str:
     if len(specs) == 1 or "" in specs:
         return min(specs)
     known = list(measured.releases(name))
-    taken = [one for one in known if any(meets(spec, one) for spec in specs)]
+    taken = sorted({one for spec in specs for one in _meeting(name, spec)}, key=known.index)
     bounds = {f">={taken[0]}": known[0], f"<={taken[-1]}": known[-1]} if taken else {}
     return ",".join(sorted(bound for bound, end in bounds.items() if bound.lstrip("<>=") != end))

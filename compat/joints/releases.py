@@ -10,8 +10,9 @@ from compat.joints.platform import is_at
 from compat.joints.python import is_for
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict, all_of
 from compat.lazy import dataclass
+from compat.markers import Environment, holds
 from compat.names import normalise
-from compat.versions import Environment, admits, holds
+from compat.versions import admits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

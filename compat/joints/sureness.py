@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat.joints import driver, libc, packages, platform, processor, python
 from compat.joints.build import is_unseen, part, without_rows
 from compat.joints.verdict import FITS, Clash, Verdict, all_of, is_inferred
-from compat.versions import Environment
+from compat.markers import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

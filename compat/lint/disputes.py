@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from compat.joints.build import Part
     from compat.joints.packages import Dispute
     from compat.lint.scene import Scene
-    from compat.versions import Environment
+    from compat.markers import Environment
 
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
 NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")

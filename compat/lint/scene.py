@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
-from compat import versions
+from compat import markers
 from compat.lazy import dataclass
 from compat.names import normalise
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.lint.bases import Base
     from compat.lint.walk import Taken
+    from compat.markers import Environment
     from compat.matrix import Matrix
     from compat.matrix.rows import Application, Build
     from compat.sources.values import Ask, Command, Request, Stage
-    from compat.versions import Environment
 
 _COMPILERS: Final = re.compile(
     r"\b(nvcc|hipcc|cmake|ninja|setup\.py|make|TORCH_CUDA_ARCH_LIST|cpp_extension)\b|--no-build-isolation|"
@@ -86,7 +86,7 @@ class Scene:
         if self.place:
             return self.place
         if self.base is None and self.machine is not None and self.machine.platform:
-            return versions.place_of(self.machine.platform, self.arch)
+            return markers.place_of(self.machine.platform, self.arch)
         windows = self.base and re.search(r"(^|/)windows(/|$)|windowsservercore|nanoserver", self.base.reference)
         return "win_amd64" if windows else f"linux_{self.arch}"
 

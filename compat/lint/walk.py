@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.build as builds
 import compat.lint.origins as origins
-from compat import versions
+from compat import markers, versions
 from compat.joints.packages import required
 from compat.joints.python import is_for
 from compat.lazy import dataclass
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from compat.joints.build import Part
     from compat.lint.origins import Origin, Outcome
+    from compat.markers import Environment
     from compat.matrix import Matrix
     from compat.matrix.rows import Build
-    from compat.versions import Environment
 
 _REPLACING: Final = frozenset(
     ("-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t")
@@ -341,16 +341,16 @@ def _displaced(there: Taken, spec: str) -> bool:
     return own or bool(there.version and versions.admits(spec, there.version) is False)
 
 
-def together(markers: tuple[str, ...], worlds: tuple[Environment, ...]) -> bool:
+def together(given: tuple[str, ...], worlds: tuple[Environment, ...]) -> bool:
     """Whether some environment makes all markers true at once; one that cannot be read counts as true."""
-    asked = [marker for marker in markers if marker]
-    return not asked or any(all(versions.holds(marker, world) is not False for marker in asked) for world in worlds)
+    asked = [marker for marker in given if marker]
+    return not asked or any(all(markers.holds(marker, world) is not False for marker in asked) for world in worlds)
 
 
 def worlds_of(platform: str, pythons: frozenset[str], wanted: str = "") -> tuple[Environment, ...]:
     """Environments of a platform: the Pythons known, else those that a project's ``requires-python`` admits."""
     found = sorted(pythons) or [python for python in _PYTHONS if versions.admits(wanted, f"{python}.9") is not False]
-    return tuple(versions.Environment(platform, python) for python in found)
+    return tuple(markers.Environment(platform, python) for python in found)
 
 
 def needs(

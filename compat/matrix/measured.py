@@ -17,7 +17,6 @@ from compat.matrix.rows import Build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from compat.matrix import Matrix
 
@@ -141,14 +140,18 @@ def gone(name: str, version: str) -> tuple[str, str]:
     return (day, later) if later and (ended or versions.same_series(later, versions.minor(version))) else ("", "")
 
 
-def _document(name: str) -> dict[str, Any]:
-    path = resources.matrix_dir() / "observed" / f"{name}.json"
-    return _read(path) if path.is_file() else {"releases": {}}
+@lru_cache(maxsize=1024)
+def names(name: str) -> frozenset[str]:
+    """The distributions that some release of a measured one requires, whatever the machine."""
+    wheels = (wheel for facts in releases(name).values() for wheel in facts.get("wheels", ()))
+    texts = {text for wheel in wheels for text in wheel["requires"]}
+    return frozenset(map(versions.name_of, texts))
 
 
 @lru_cache(maxsize=64)  # a file may pin one package in thousands of lines
-def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_bytes())
+def _document(name: str) -> dict[str, Any]:
+    path = resources.matrix_dir() / "observed" / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {"releases": {}}
     return found
 
 

@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
+from compat.markers import Environment, holds
 from compat.plan import Answer
 from compat.resolve.knowledge import knowledge
 from compat.resolve.options import ANY_PYTHON
@@ -26,7 +27,7 @@ from compat.resolve.read_situation import situation
 from compat.resolve.request import is_beyond, read, unseen_variant
 from compat.resolve.search import Search
 from compat.resolve.situation import may_share
-from compat.versions import Environment, clashes, holds
+from compat.versions import clashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,12 +14,13 @@ from compat import versions
 from compat.joints.build import Part, split_runtime
 from compat.joints.platform import is_at
 from compat.lazy import dataclass
-from compat.versions import Environment, Line, holds
+from compat.markers import Environment, holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from compat.matrix.rows import Build
+    from compat.versions import Line
 
 
 S = TypeVar("S")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.errors import InputError
 from compat.facts import Fact, Host
+from compat.markers import place_of
 from compat.resolve.devices import Device, is_wsl, no_gpu, read_machines
 from compat.resolve.situation import DEFAULT_ARCH, Constraints, Situation
-from compat.versions import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,10 @@ from compat.facts import Build, Host
 from compat.joints.build import is_unseen
 from compat.joints.platform import is_at
 from compat.lazy import dataclass, pattern
+from compat.markers import Environment, place_of
 from compat.names import normalise
 from compat.reading.message_facts import cudnn_version, runtime_of
-from compat.versions import Environment, place_of, same_release
+from compat.versions import same_release
 
 if TYPE_CHECKING:
     from compat.findings import Confidence

@@ -16,11 +16,11 @@ from compat.joints.build import Part, lines_of, release
 from compat.joints.releases import Release
 from compat.joints.verdict import Clash, Unknown, Verdict, clash_of
 from compat.lazy import dataclass
+from compat.markers import Environment
 from compat.names import normalise
 from compat.rules.lookups import cite
 from compat.rules.rule import Found
 from compat.rules.stack import cited_of, installed, packages_of, world
-from compat.versions import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from compat.markers import Environment, holds
 from compat.names import normalise
 from compat.sources.settings import UNSEEN
 from compat.untrusted import rows, strings, table, word
-from compat.versions import Environment, holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from compat import versions
+from compat import markers, versions
 from compat.names import normalise
 from compat.sources.values import Install, Manager, Request
 
@@ -26,7 +26,7 @@ _WHEEL: Final = re.compile(
 )
 # Options that name places, behind a requirement: pip passes over them there (see ``_without_options``).
 BEHIND: Final = re.compile(r"(?<=\S)\s+(-f|-i|--find-links|--index-url|--extra-index-url)[\s=]\s*(\S+)")
-_HERE: Final = versions.Environment("linux_x86_64")
+_HERE: Final = markers.Environment("linux_x86_64")
 # Markers under which constraints bound one package: a file with more is nobody's, and costs their product.
 _MARKERS: Final = 16
 # Options that take a value, and what the value is.
@@ -123,7 +123,7 @@ def constrained(requests: Sequence[Request], limits: Sequence[Request]) -> list[
     """
     bounds: dict[str, dict[str, list[str]]] = {}
     for limit in limits:
-        if limit.spec and (not limit.marker or versions.holds(limit.marker, _HERE) is not False):
+        if limit.spec and (not limit.marker or markers.holds(limit.marker, _HERE) is not False):
             bounds.setdefault(limit.name, {}).setdefault(limit.marker, []).append(limit.spec)
     found: list[Request] = []
     for each in requests:

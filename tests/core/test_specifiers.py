@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat import versions
-from compat.versions import Environment
+from compat import markers, versions
+from compat.markers import Environment
 
 RELEASES = ["1.0", "1.9", "1.10", "2.0", "2.0.1", "2.1"]
 spec = st.lists(
@@ -51,7 +51,7 @@ def test_the_range_of_several_is_their_intersection(wanted, version):
     ],
 )
 def test_whether_a_marker_holds(marker, place, python, extras, true):
-    assert versions.holds(marker, Environment(place, python, extras)) is true
+    assert markers.holds(marker, Environment(place, python, extras)) is true
 
 
 @pytest.mark.parametrize(
@@ -102,17 +102,17 @@ def test_clashing_specifiers(left, right, expected):
     ],
 )
 def test_markers(marker, place, python, expected):
-    assert versions.holds(marker, Environment(place, python, ("and-cuda",))) is expected
+    assert markers.holds(marker, Environment(place, python, ("and-cuda",))) is expected
 
 
 def test_an_extra_that_was_not_asked_for_does_not_count():
-    assert versions.holds('extra == "and-cuda"', Environment("linux_x86_64", "3.11")) is False
+    assert markers.holds('extra == "and-cuda"', Environment("linux_x86_64", "3.11")) is False
 
 
 def test_the_environment_has_every_name_of_pep_508():
     from packaging.markers import default_environment
 
-    assert versions.environment("linux_x86_64", "3.11").keys() == default_environment().keys()
+    assert markers.environment("linux_x86_64", "3.11").keys() == default_environment().keys()
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_whether_what_is_there_satisfies_a_specifier(spec, version, expected):
     ],
 )
 def test_a_marker_is_judged_by_the_environment_given_or_not_at_all(marker, place, python, expected):
-    assert versions.holds(marker, Environment(place, python)) is expected
+    assert markers.holds(marker, Environment(place, python)) is expected
 
 
 def test_the_machine_that_asks_decides_no_marker(monkeypatch):
@@ -180,8 +180,8 @@ def test_the_machine_that_asks_decides_no_marker(monkeypatch):
 
     marker = 'sys_platform == "win32" and platform_release == "" and python_version >= "3.12"'
     monkeypatch.setattr(packaging.markers, "default_environment", dict)
-    assert versions.holds(marker, Environment("win_amd64", "3.12")) is True
-    assert versions.holds(marker, Environment("win_amd64", "3.11")) is False
+    assert markers.holds(marker, Environment("win_amd64", "3.12")) is True
+    assert markers.holds(marker, Environment("win_amd64", "3.11")) is False
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_the_machine_that_asks_decides_no_marker(monkeypatch):
     ],
 )
 def test_the_wheel_platform_of_a_system_and_machine(platform, arch, place):
-    assert versions.place_of(platform, arch) == place
+    assert markers.place_of(platform, arch) == place
 
 
 @pytest.mark.parametrize("text", ["", "???", "==", "git+https://example.org/x", "./here", "torch=2.1"])

@@ -25,11 +25,11 @@ from compat.joints import (
 from compat.joints import build as builds
 from compat.joints.releases import Release
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, all_of, any_of, clash_of, sure
+from compat.markers import Environment
 from compat.matrix import matrix
 from compat.matrix.rows import Build
 from compat.resolve import resolve
 from compat.resolve.target import from_options
-from compat.versions import Environment
 
 MATRIX = matrix()
 LINUX = Environment("linux_x86_64", "3.11")

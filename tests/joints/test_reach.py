@@ -7,8 +7,8 @@ import pytest
 from compat.joints.build import Part, release
 from compat.joints.packages import nearest
 from compat.joints.reach import brought
+from compat.markers import Environment, holds, marker_of
 from compat.matrix import matrix
-from compat.versions import Environment, holds, marker_of
 
 LINUX = "linux_x86_64"
 MATRIX = matrix()

@@ -14,13 +14,13 @@ from compat.joints import processor
 from compat.joints.platform import is_at
 from compat.joints.verdict import Clash, any_of
 from compat.lazy import pattern
+from compat.markers import place_of
 from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, told
 from compat.rules.stack import named
 from compat.rules.together import Here, clashing
 from compat.rules.wanted import candidates, left_behind
 from compat.sentences import Sentence
-from compat.versions import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
