@@ -225,12 +225,24 @@ def _python(clash: Clash) -> Iterator[Member]:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
         minors = ", ".join(in_order(clash.search.known.pythons.of(bits)))
-        yield clash.row(f"{clash.share} wheels for Python {minors}", *clash.rows[:1], by="python", of=clash.rows)
+        yield clash.row(f"{clash.share} {_which(clash, bits)}{minors}", *clash.rows[:1], by="python", of=clash.rows)
     elif clash.place.startswith("linux") and not clash.search.images.is_ready(target.python):
         rows = clash.search.known.matrix.table("pythons")
         oldest = min(rows, key=lambda row: versions.release(row.python.rstrip("t")))
         text = f"no image can be made with Python {target.python}: the oldest that one can install into is"
         yield clash.row(f"{text} {oldest.python}", oldest)
+
+
+def _which(clash: Clash, bits: int) -> str:
+    """The wheels that are meant, where others of what was named, for the CPU or another place, have other Pythons."""
+    wishes = tuple(wish for wish, _ in clash.variable.wishes)
+    every = clash.search.known.named(clash.variable.package, wishes)
+    if len(clash.builds) < len(clash.named) or all(
+        one.pythons == ANY_PYTHON or not one.pythons & ~bits for one in every
+    ):
+        return "wheels for Python "
+    kind = "GPU " * all(one.option.vendor not in {"", "cpu"} for one in clash.builds)
+    return f"{kind}wheels for {clash.place.rstrip('_')} and Python "
 
 
 def _glibc(clash: Clash) -> Iterator[Member]:
