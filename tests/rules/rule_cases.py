@@ -389,7 +389,10 @@ FAULTY = [
     ("visible-devices-conflict", {"env": {"ROCR_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "1"}, "gpus": NAVI * 2}),
     (
         "precision-unsupported",
-        {"gpus": V100, "error": "Bfloat16 is only supported on GPUs with compute capability of at least 8.0."},
+        {
+            "gpus": V100,
+            "error": "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla V100-SXM2-16GB GPU has compute capability 7.0.",
+        },
     ),
     (
         "out-of-memory",

@@ -187,7 +187,7 @@ CASES = [
         "arch-too-old-for-build",
     ),
     (
-        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0.",
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5.",
         {"gpus": T4},
         "precision-unsupported",
     ),
@@ -396,7 +396,13 @@ def test_noise_is_recognised_and_raises_no_error(doctor, error):
 
 
 @pytest.mark.parametrize(
-    "error", ["TypeError: unsupported operand type(s)", "loss became nan after 300 steps", "x" * 5000]
+    "error",
+    [
+        "TypeError: unsupported operand type(s)",
+        "loss became nan after 300 steps",
+        "I read that bfloat16 is only supported on GPUs with compute capability of at least 8.0, but here it runs",
+        "x" * 5000,
+    ],
 )
 def test_a_message_that_is_none_of_ours_is_not_explained_away(doctor, error):
     report = doctor(error=error)

@@ -62,7 +62,10 @@ SAID = [
     ("ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory", "missing-so"),
     ("OSError: libcuda.so.1: cannot open shared object file: No such file or directory", "libcuda-missing"),
     ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.", "cuda-oom"),
-    ("ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0.", "bf16"),
+    (
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5.",
+        "bf16",
+    ),
     ("ERROR: No matching distribution found for torch==1.7.0", "pip-none-found"),
     ("RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment", "unknown-999"),
     ("NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', GPU has fallen off the bus.", "xid"),
