@@ -209,6 +209,19 @@ class RequirementUnreadable(FileRule):
     """
 
 
+class RequirementUnquoted(FileRule):
+    """A requirement holds a < or > that the shell takes for itself.
+
+    Requirements of RUN steps in which a `<` or `>` before a version stands outside quotes.
+
+    Why: The shell reads a file for `<`, and pip does not run without it; for `>` it writes one, and pip sees no bound.
+    Fix: Put the requirement into quotes.
+    Sources:
+        - https://pip.pypa.io/en/stable/reference/requirement-specifiers/
+        - https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html
+    """
+
+
 class InstructionUnknown(FileRule):
     """A line of a Dockerfile is no instruction.
 
@@ -363,7 +376,7 @@ class WishUnsatisfiable(FileRule):
 RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, PythonExternallyManaged,
     DoubleCuda, DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist,
-    NightlyUnpinned, SourceGone, RequirementUnreadable, InstructionUnknown, PinMissing, GpuQueryAtBuild,
-    DevicesHardcoded, GpusTooFew, AptKeyDeprecated, ContainerRuntimeInImage, RootUser, RequiredMissing,
+    NightlyUnpinned, SourceGone, RequirementUnreadable, RequirementUnquoted, InstructionUnknown, PinMissing,
+    GpuQueryAtBuild, DevicesHardcoded, GpusTooFew, AptKeyDeprecated, ContainerRuntimeInImage, RootUser, RequiredMissing,
     WishUnsatisfiable,
 )  # fmt: skip

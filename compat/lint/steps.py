@@ -11,6 +11,8 @@ import compat.lint.serving as serving
 from compat import versions
 from compat.lint.finding import finding
 from compat.lint.systems import UPDATES
+from compat.sources import installers
+from compat.sources.shell import line_of
 from compat.sources.values import BUILT, ENTRYPOINT, Ask, Service
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ _PRIVATE: Final = {
     "HSA_OVERRIDE_GFX_VERSION": ("rocm-gfx-override", "on every other GPU it forces code for another chip"),
     "CUDA_LAUNCH_BLOCKING": ("cuda-env-harmful", "every kernel waits for the one before it"),
 }
+# A requirement before whose version a shell finds a redirection, and what that names.
+_UNQUOTED: Final = re.compile(r"(?:[A-Za-z][\w.\[\],=!~*-]*)?[<>](?:=[\d$]|\d+\.\d).*")
+_NAMES: Final = re.compile(r"([<>])([^<>]*)")
 _TEGRA: Final = frozenset({"torch", "torchvision", "torchaudio", "tensorflow", "jax", "jaxlib", "onnxruntime-gpu"})
 
 
@@ -271,4 +276,27 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
         yield finding(code, ask, service.image_line, detail, severity=level)
 
 
-RULES: Final = (queries, host_software, keys, settings, jetson, root_user, half_listed)
+def unquoted(scene: Scene) -> Iterator[Finding]:
+    """requirement-unquoted: not told where a variable may have brought the sign, which a shell then passes on."""
+    filled = any({*"<>"} & {*value} for value in scene.stage.env.values())
+    written: set[str] = set()
+    for command in scene.stage.commands if scene.ask.kind == "dockerfile" and not filled else ():
+        asks = command.build and any(step.manager != "apt" for step in installers.installs([command]))
+        for word in command.words if asks else ():
+            if not getattr(word, "bare", False) or not _UNQUOTED.fullmatch(word):
+                continue
+            named = _NAMES.findall(word)
+            absent = next((name for sign, name in named if sign == "<" and name not in written), "")
+            written |= {name for sign, name in named if sign == ">"}
+            what = f"reads a file {absent}, which is not there: the command does not run"
+            if not absent:
+                what = f"takes {named[0][1]} for the name of a file, and the installer sees no bound"
+            whole = f"Put it into quotes: '{word}'." if word[0] not in "<>" else ""
+            mild = not absent or command.guarded or command.branch
+            yield finding(
+                "requirement-unquoted", scene, line_of(word, command.line), f"At `{word}` the shell {what}.",
+                severity="warning" if mild else "error", fix=whole,
+            )  # fmt: skip
+
+
+RULES: Final = (queries, host_software, keys, settings, jetson, root_user, half_listed, unquoted)

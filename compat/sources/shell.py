@@ -81,16 +81,20 @@ def _trimmed(value: str, mark: str, pattern: str) -> str:
 
 
 class Word(str):
-    """A word of a command that knows the line it stands on; one that nobody placed is on line 0."""
+    """A word of a command that knows the line it stands on; one that nobody placed is on line 0.
 
-    __slots__ = ("line",)
+    ``bare``: whether no part of it is quoted, so that a shell takes a ``<`` or ``>`` in it for a redirection.
+    """
+
+    __slots__ = ("bare", "line")
+    bare: bool
     line: int
 
     @classmethod
-    def placed(cls, text: str, line: int) -> Word:
+    def placed(cls, text: str, line: int, *, bare: bool = False) -> Word:
         """A word on a line."""
         word = cls(text)
-        word.line = line
+        word.line, word.bare = line, bare
         return word
 
 
@@ -290,8 +294,15 @@ def split(piece: str, line: int) -> list[str]:
         if found >= 0:
             line += _breaks(piece, place, found)
             place = found
-        placed.append(Word.placed(word, line))
+        placed.append(Word.placed(word, line, bare=found >= 0 and _is_bare(piece, found, found + len(word))))
     return placed
+
+
+def _is_bare(piece: str, start: int, end: int) -> bool:
+    """Whether a part of a command is a word of its own, outside quotes."""
+    before = piece[:start]
+    alone = not before[-1:].strip() and not piece[end : end + 1].strip()
+    return alone and not (before.count('"') % 2 or before.count("'") % 2)
 
 
 def _prefixed(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -326,7 +337,9 @@ def _unwrapped(words: list[str]) -> list[Command]:
             home = rest[1] if rest[0] in {"-n", "--name", "-p", "--prefix"} and len(rest) > 1 else home
             rest = rest[2:] if valued else rest[1:]
         words = rest or words
-    plain = (Word.placed(word.replace(CONTINUED, " "), line_of(word, 0)) for word in words)
+    plain = (
+        Word.placed(one.replace(CONTINUED, " "), line_of(one, 0), bare=getattr(one, "bare", False)) for one in words
+    )
     return [Command(tuple(plain), line_of(words[0], 0), home=home)]
 
 

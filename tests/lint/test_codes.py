@@ -40,6 +40,7 @@ BAD = [
     ("version-does-not-exist", PYTHON + f"RUN pip install torch==2.6.0+cu117 --index-url {PYTORCH}/cu117\n"),
     ("version-does-not-exist", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu117\n"),
     ("nightly-unpinned", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu130\n"),
+    ("requirement-unquoted", PYTHON + "RUN pip install 'torch==2.6.0' numpy<=1.26\n"),
     ("requirement-unreadable", PYTHON + "COPY <<E /r.txt\nnumpy=1.24\ntorch==2.6.0\nE\nRUN pip install -r /r.txt\n"),
     ("instruction-unknown", PYTHON + "RUN apt-get update\n    && apt-get install -y git\n"),
     ("nightly-unpinned", PYTHON + "RUN pip install tf-nightly\n"),

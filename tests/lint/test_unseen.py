@@ -43,6 +43,19 @@ KEYED = (
 
 # code, whether it is an error, the faulty form, the forms beside it
 PAIRS = {
+    "a bound that the shell takes for a file to read": (
+        "requirement-unquoted", True,
+        "FROM python:3.10\nRUN bash -c 'pip install six[x]>=1.0,<2.0'\n",
+        ("FROM python:3.10\nRUN pip install 'six<2' \"idna>=2.0\" \\\n  zipp\">=1.0\" > log.txt 2>&1 && pip list>1.log\n",
+         'FROM python:3.10\nRUN ["pip", "install", "six<2.0"]\n',
+         "FROM python:3.10\nENV SPEC='six<2.0'\nRUN pip install $SPEC\n",
+         'FROM python:3.10\nRUN bash -c "pip install \'six<2.0\'" && echo six<2.0 # pip install six<2.0\n'),
+    ),
+    "a bound that the shell takes for a file to write": (
+        "requirement-unquoted", False,
+        "FROM python:3.10\nRUN uv pip install six>=1.0\n",
+        ("FROM python:3.10\nRUN apt-get install -y libc6>=2.0\n", "FROM python:3.10\nCMD pip install six>=1.0\n"),
+    ),
     "pip's installer of today for a Python that it has left": (
         "python-unsupported", True,
         OLD_PYTHON + "RUN curl -sS https://bootstrap.pypa.io/get-pip.py | python3.8\n",
