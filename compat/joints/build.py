@@ -50,6 +50,7 @@ class Part:
         has_minors: whether the release has builds for several minors of its runtime's major.
         on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
         off_board: whether it carries code, and none for a Jetson board.
+        static: whether CUDA's libraries are linked into it, so that it loads none of them.
         matrix: that its row is of; what its requirements bring is read there.
     """
 
@@ -64,6 +65,7 @@ class Part:
     has_minors: bool = False
     on_board: bool = False
     off_board: bool = False
+    static: bool = False
     matrix: Matrix | None = None
 
     @property
@@ -158,8 +160,19 @@ def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
         "full": build.full_version,
         "matrix": matrix,
         "requires": build.requires + build.pins + _own_release(matrix, build, package),
+        "static": _is_static(matrix, build, package),
         **_aim(matrix, build.runtime, build.kernels),
     }
+
+
+def _is_static(matrix: Matrix, build: Build, package: str) -> bool:
+    """Whether the objects of a library's wheels were read and, with GPU code, load and bring no library of CUDA's."""
+    row = matrix.packages.get(package)
+    framework = row is None or row.kind == "framework" or row.follows
+    if framework or build.index or build.cuda_from not in {"", "wheel"} or not build.runtime.startswith("cuda"):
+        return False
+    seen = wheels.release(build.install_name, build.published or build.version)
+    return seen is not None and all(map(seen.is_static, build.platforms))
 
 
 def _own_release(matrix: Matrix, build: Build, package: str) -> tuple[str, ...]:

@@ -105,13 +105,14 @@ def fits_runtime(left: Part, right: Part, twins: bool) -> bool:
     """Whether two builds may live in one process, as far as their GPU runtimes go.
 
     A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
-    binary interface; where one takes a certain minor from the system, that copy has to serve both.
+    binary interface; where one takes a certain minor from the system, that copy has to serve both. What has them linked
+    into it loads none (NVCC documentation, option "--cudart").
     """
     if not left.vendor or not right.vendor or left.runtime == right.runtime:
         return True
     if twins:
         return False
-    if "cpu" in {left.vendor, right.vendor}:
+    if "cpu" in {left.vendor, right.vendor} or (left.kind == right.kind and (left.static or right.static)):
         return True
     if left.kind != right.kind or versions.major(left.number or "0") != versions.major(right.number or "0"):
         return False

@@ -94,6 +94,12 @@ class Measured:
             how="measured",
         )
 
+    def is_static(self, platform: str) -> bool:
+        """Whether a wheel with GPU code needs no library but the driver's, and brings none."""
+        facts = self.facts.get("carried", {}).get(platform, {})
+        apart = bool(facts.get("bundles") or {*facts.get("needs", "").split()} - {"libcuda.so.1"})
+        return bool(facts.get("deep")) and facts.get("targets", "-") != "-" and not apart
+
     def objects(self) -> Iterator[tuple[str, ...]]:
         """Of each wheel that was looked into: platform, file, glibc, libraries needed and bundled, stray targets."""
         for platform, facts in self.facts.get("carried", {}).items():

@@ -113,7 +113,7 @@ class Knowledge:
         kit = (build.runtime, build.kernels, build.driver, build.cudnn, loaded, build.cpu, makers)
         index = build.index if traits["on_board"] or build.index in self._board_indexes else ""
         boards = (index, traits["on_board"], traits["off_board"])
-        system = (build.cuda_from == "system", fixes_minor(build))
+        system = (build.cuda_from == "system", fixes_minor(build), traits["static"])
         lane = (package, build.runtime, *system, has_minors, *boards)
         return Option(
             **traits,

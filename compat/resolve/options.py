@@ -65,8 +65,8 @@ class Option(Part):
         rank: 0 for the newest release.
         uid: number within the index, for caches only.
         lane: number of the set of properties that decide whether its runtime goes with another build's: package,
-            runtime, whether that comes from the system, whether its code is for boards, others, or unknown, and the
-            index where it is one of wheels for boards.
+            runtime, whether that comes from the system or is linked into it, whether its code is for boards, others, or
+            unknown, and the index where it is one of wheels for boards.
         kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
         is_framework: whether its package is a framework rather than a companion.
     """

@@ -43,6 +43,11 @@ KEYED = (
 
 # code, whether it is an error, the faulty form, the forms beside it
 PAIRS = {
+    "a package that loads CUDA 11 beside CUDA 12, and some into which theirs is linked": (
+        "cuda-major-mixed-in-env", False,
+        "FROM python:3.10\nRUN pip install torch==2.1.0 cupy-cuda11x==12.2.0\n",
+        ("FROM python:3.10\nRUN pip install torch==2.1.0 catboost==1.2.1\n",),
+    ),
     "a bound that the shell takes for a file to read": (
         "requirement-unquoted", True,
         "FROM python:3.10\nRUN bash -c 'pip install six[x]>=1.0,<2.0'\n",
