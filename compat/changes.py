@@ -90,11 +90,6 @@ def install(
     return Install(packages=(item,), again=again, upgrade=upgrade)
 
 
-def recompiled(name: str) -> Install:
-    """One package compiled here, in place of the copy that is there."""
-    return Install(packages=(Package(name=name),), again=True, compile=True)
-
-
 @dataclass(frozen=True, slots=True)
 class Uninstall:
     """Take packages out of the environment."""

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
-from compat.changes import Command, Install, Package, Variable, install, recompiled
+from compat.changes import Command, Install, Package, Variable, install
 from compat.commands import package_of
 from compat.findings import Fix
 from compat.reading.commands import requirements
+from compat.rules.lookups import recompiled
 from compat.rules.stack import plain
 from compat.versions import admits, requirement
 
@@ -74,7 +75,7 @@ def rebuild(name: str, subject: Subject) -> Fix:
         text = f"Bring the {follows} that this {name} requires."
         return Fix(text, changes=(install(name),))
     text = f"Reinstall {name} for {follows} {version}".rstrip()
-    return Fix(f"{text}: compile it here.", changes=(recompiled(name),))
+    return Fix(f"{text}: compile it here.", changes=recompiled(subject.matrix, name))
 
 
 def _pins(name: str, subject: Subject) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 import compat.joints.driver as joint
 from compat import versions
-from compat.changes import Command, Container, Python, Toolkit, Variable, recompiled
+from compat.changes import Command, Container, Python, Toolkit, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended
@@ -15,6 +15,7 @@ from compat.fixes.packages import gpu_build
 from compat.fixes.plans import requires, usual
 from compat.fixes.subject import Subject, last_cuda
 from compat.reading.commands import image_of
+from compat.rules.lookups import recompiled
 from compat.rules.stack import platform_tag
 from compat.targets import kernels_for, sm
 
@@ -65,7 +66,7 @@ def _recompiled(target: str, number: str, extension: str, subject: Subject) -> F
         return None  # torch's list of targets is nothing to it
     if not extension and subject.framework_name() != "torch":
         return None
-    again = [recompiled(extension)] if extension else []
+    again = recompiled(subject.matrix, extension) if extension else ()
     text = f"Compile {extension or 'the package that failed'} again for {target}."
     return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), *again))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat import versions
+from compat.changes import Install, Package, Variable
 from compat.joints import driver, toolkit
 from compat.joints.verdict import Clash, Fits, Verdict
 from compat.matrix.drivers import FORWARD_SEGMENTS, Platform, driver_cuda
@@ -12,6 +13,7 @@ from compat.matrix.products import find_gpu
 from compat.matrix.rows import Jetpack
 
 if TYPE_CHECKING:
+    from compat.changes import Change
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix, rows
     from compat.rules.stack import Installed
@@ -91,3 +93,10 @@ def _lines(gpu: Gpu, matrix: Matrix) -> set[bool]:
 def products_of(gpu: Gpu, matrix: Matrix) -> tuple[rows.Product, ...]:
     """The products that a GPU may be by its name, else by its id."""
     return next((tuple(found) for text in (gpu.name, gpu.pci) if text and (found := find_gpu(matrix, text))), ())
+
+
+def recompiled(matrix: Matrix, name: str) -> tuple[Change, ...]:
+    """One package compiled here, in place of the copy that is there, and not fetched as its build script may."""
+    row = matrix.package(name)
+    forced = (Variable(row.force_build, "TRUE"),) if row and row.force_build else ()
+    return (*forced, Install(packages=(Package(name=name),), again=True, compile=True))

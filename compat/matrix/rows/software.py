@@ -38,6 +38,8 @@ class Package(Row):
             need (those of PyTorch's family say an older one).
         unlisted: releases, as a specifier, that come as source and whose build script imports ``torch`` although no
             pyproject.toml lists it among what the build needs; empty if none.
+        force_build: variable of its build script that, set to TRUE, has it compile where a published wheel for the
+            torch that is there would be fetched instead; empty if it fetches none.
         strict_cudnn: whether it takes no cuDNN that is older by a minor than the one it was built with.
     """
 
@@ -58,6 +60,7 @@ class Package(Row):
     on_windows: str = ""
     wheels_alone: bool = False
     unlisted: str = ""
+    force_build: str = ""
     strict_cudnn: bool = False
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Example, Variable, recompiled
+from compat.changes import Example, Variable
 from compat.facts import Build, Gpu, Host
 from compat.findings import Fix
 from compat.joints import driver, kernels
@@ -14,7 +14,7 @@ from compat.joints.build import vendor_of
 from compat.joints.verdict import FITS, Unknown, Verdict, any_of, clash_of, sure
 from compat.lazy import pattern
 from compat.rules.families.arch_age import may_be_another, nvidia_cards, served, span, uncovered_by
-from compat.rules.lookups import cite, cuda_of_driver, is_version
+from compat.rules.lookups import cite, cuda_of_driver, is_version, recompiled
 from compat.rules.rule import Found, NvidiaRule, Outcome, Rule, Unsure, told
 from compat.rules.stack import Installed, canonical
 from compat.targets import kernels_for, sm
@@ -181,24 +181,24 @@ class ExtensionArchMissing(Rule):
                     sources=cite(case.matrix, *clash.rows),
                     confidence="certain" if clash is found else "likely",
                     severity=None if name in own else "warning",  # nobody says that it is in use
-                    fix=_compiled(name, cards[0].target) if name in own else None,
+                    fix=_compiled(name, cards[0].target, case) if name in own else None,
                 )
         for name, code in own.items():
             gpu = next((one for one in cards if kernels.runs(case.matrix, one.target, code) == "none"), None)
             if name not in judged and gpu:
                 detail = f"{name} carries {span(code)}, none of which runs on {gpu.target}."
-                return Found(detail=detail, facts=(f"builds.{name}", "gpus"), fix=_compiled(name, gpu.target))
+                return Found(detail=detail, facts=(f"builds.{name}", "gpus"), fix=_compiled(name, gpu.target, case))
         unknown = next((one.why for _, one in judged.values() if isinstance(one, Unknown) and one.rows), "")
         telling = any(part.build.kernels not in {(), ("-",)} for item in case.here for part in item.parts)
         return Unsure(unknown) if unknown and not telling else None
 
 
-def _compiled(name: str, target: str) -> Fix:
+def _compiled(name: str, target: str, case: Case) -> Fix:
     """An extension, compiled anew for a GPU."""
     device = sm(target)
     arch = device.capability if device else target
-    again = recompiled(name)
-    return Fix(f"Reinstall {name} compiled for {arch}.", changes=(Variable("TORCH_CUDA_ARCH_LIST", arch), again))
+    changes = (Variable("TORCH_CUDA_ARCH_LIST", arch), *recompiled(case.matrix, name))
+    return Fix(f"Reinstall {name} compiled for {arch}.", changes=changes)
 
 
 class EngineFileForeign(NvidiaRule):
