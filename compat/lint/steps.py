@@ -43,6 +43,7 @@ _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBL
 _OLD_KEY: Final = re.compile(r"/cuda/repos/\S+/7fa2af80\.pub")
 _NEW_KEY: Final = re.compile(r"3bf863cc|cuda-keyring", re.IGNORECASE)
 _LIST: Final = re.compile(r"deb .*developer\.download\.nvidia\.com/compute/cuda/repos/")
+_REPOSITORY: Final = re.compile(r"/cuda/repos/([a-z]+\d+)/")
 # Settings for one machine, or for the search for a fault: code of the finding, and what each does to all others.
 _PRIVATE: Final = {
     "HSA_OVERRIDE_GFX_VERSION": ("rocm-gfx-override", "on every other GPU it forces code for another chip"),
@@ -89,7 +90,10 @@ def host_software(scene: Scene) -> Iterator[Finding]:
 
 
 def keys(scene: Scene) -> Iterator[Finding]:
-    """apt-key-deprecated: an error where NVIDIA's old key is the one for its lists, which a step then reads."""
+    """apt-key-deprecated: an error where NVIDIA's old key is the one for its lists, which a step then reads.
+
+    A hint on a system of before the deprecation.
+    """
     texts = [one.text for one in scene.stage.commands if one.build and not one.branch]
     old = next((number for number, text in enumerate(texts) if _OLD_KEY.search(text)), None)
     after = texts[old + 1 :] if old is not None and not any(_NEW_KEY.search(text) for text in texts) else []
@@ -101,8 +105,20 @@ def keys(scene: Scene) -> Iterator[Finding]:
             detail = f"`{command.text[:70]}`"
             detail += ": NVIDIA signs this list with another key now, and apt-get update stops." if stops else ""
             fix = "Fetch 3bf863cc.pub in its place." if stops else ""
+            if not stops and (os := _former_apt(command.text, scene)):
+                severity, detail = "info", f"{detail}: later systems than {os} drop it."
             yield finding("apt-key-deprecated", scene, command.line, detail, severity=severity, fix=fix)
             return
+
+
+def _former_apt(text: str, scene: Scene) -> str:
+    """The system of the base, or that NVIDIA's list is for, if its apt-key is from before the deprecation."""
+    listed = _REPOSITORY.search(text)
+    row = scene.matrix.system((scene.base and scene.base.os) or (listed[1] if listed else ""))
+    for turn in scene.matrix.table("turns") if row else ():
+        if row and turn.turn == f"apt-key-{turn.name}" and row.os.startswith(turn.name):
+            return "" if versions.at_least(row.os.removeprefix(turn.name), turn.version) else row.os
+    return ""
 
 
 def settings(scene: Scene) -> Iterator[Finding]:

@@ -128,7 +128,7 @@ BAD = [
     ("driver-stub-loaded", CUDA.format("devel") + "ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"),
     ("cuda-home-broken", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV CUDA_HOME=/usr/local/cuda-11.8\n"),
     ("cuda-home-broken", "FROM ubuntu:24.04\nENV PATH=/usr/local/cuda/bin:$PATH\n"),
-    ("apt-key-deprecated", "FROM ubuntu:20.04\nRUN curl x | apt-key add -\n"),
+    ("apt-key-deprecated", "FROM ubuntu:22.04\nRUN curl x | apt-key add -\n"),
     ("container-runtime-in-image", "FROM ubuntu:22.04\nRUN apt-get install -y nvidia-container-toolkit\n"),
     ("image-ships-driver", "FROM ubuntu:22.04\nRUN apt-get install -y nvidia-driver-535\n"),
     # what an index lists and nobody can install

@@ -563,6 +563,12 @@ def test_only_a_list_whose_new_key_nobody_fetches_stops_the_build(keys, error):
     assert said(KEYED.format(*keys))["apt-key-deprecated"] is error
 
 
+@pytest.mark.parametrize(("system", "severity"), [("ubuntu:20.04", "info"), ("debian:11", "warning"), ("x", "warning")])
+def test_apt_key_is_only_a_hint_on_a_system_of_before_its_deprecation(system, severity):
+    found = lint(sources.read(f"FROM {system}\nRUN curl x | apt-key add -\n", "Dockerfile"), MATRIX).findings
+    assert [one.severity for one in found if one.code == "apt-key-deprecated"] == [severity]
+
+
 def test_a_stubs_folder_alone_is_only_a_warning():
     assert said(STUBS)["driver-stub-loaded"] is False
 
