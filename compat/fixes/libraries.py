@@ -13,6 +13,7 @@ from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
+from compat.joints.python import is_for
 from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.commands import requirements
@@ -38,8 +39,6 @@ _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 _PAGE: Final = pattern(r"/(cu\d{2,3})/")  # of an index or a page of links, in a command
 _TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
 _PYTHON: Final = pattern(r"libpython(3\.\d{1,2})\w*\.so")
-# An onnxruntime that brings its own CUDA.
-_ONNXRUNTIME: Final = install("onnxruntime-gpu", extras=("cuda", "cudnn"), again=True)
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -89,7 +88,7 @@ def _unnamed(subject: Subject) -> Fix | None:
     if fix := for_system(subject):
         return fix
     if subject.program == "onnxruntime" and not subject.host.l4t and series(subject.host.cuda_toolkit or "") != "11":
-        return Fix("Install the newest onnxruntime-gpu with its CUDA and cuDNN.", changes=(_ONNXRUNTIME,))
+        return _whole_onnxruntime("", subject)
     taken = taker(subject)
     named = subject.framework_name() in {"tensorflow", "jax"}
     if named or taken:
@@ -202,15 +201,32 @@ def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
     toolkit = series(subject.host.cuda_toolkit or "")
     if subject.program != "onnxruntime" or toolkit == "11" or not all(row.package.endswith("-cu11") for row in rows):
         return None
-    text = "Install the newest onnxruntime-gpu with its CUDA: this one was built for CUDA 11."
-    return Fix(text, changes=(_ONNXRUNTIME,))
+    return _whole_onnxruntime(": this one was built for CUDA 11", subject)
+
+
+def _whole_onnxruntime(why: str, subject: Subject) -> Fix | None:
+    """The newest onnxruntime that brings its own CUDA, of the major that is there; else of the one that asks least."""
+    most, python = _major(subject) or series(subject.host.cuda_toolkit or ""), subject.host.python or ""
+    rows = [row for row in subject.matrix.builds("onnxruntime-gpu") if row.extras and is_for(row, python)]
+    majors = sorted({int(series(row.runtime)) for row in rows if not most or int(series(row.runtime)) <= int(most)})
+    if not majors:
+        return None
+    major = str(majors[-1] if most else majors[0])
+    row = max((one for one in rows if series(one.runtime) == major), key=lambda one: versions.release(one.version))
+    change = subject.install(row, settles=subject.missing)
+    return Fix(f"Install {row.install_name} {row.version} with its CUDA {major} and cuDNN{why}.", changes=(change,))
+
+
+def _major(subject: Subject) -> str:
+    """The CUDA major that the driver runs; empty if unknown."""
+    return series(cuda_of_driver(subject.matrix, subject.host.driver) or subject.host.driver_cuda or "")
 
 
 def runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
     """Packages of CUDA majors that the driver runs, none later than its own, and that a build for this Python has."""
     python = series(subject.host.python or "", 2)
     rows = of_builds(rows, subject, lambda row: python in row.python)
-    most = series(cuda_of_driver(subject.matrix, subject.host.driver) or subject.host.driver_cuda or "")
+    most = _major(subject)
     later = {f"-cu{number}" for number in range(int(most) + 1, int(most) + 20)} if most else set()
     return [row for row in rows if f"-{row.package.rpartition('-')[2]}" not in later] or rows
 

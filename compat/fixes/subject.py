@@ -69,7 +69,9 @@ class Subject:
 
     def install(self, row: Build, *, again: bool = False, settles: tuple[str, ...] = ()) -> Install:
         """A build of the matrix from its own index; the rest as in :class:`compat.changes.Install`."""
-        item = Package(name=row.install_name, version=row.full_version, runtime=row.runtime, settles=settles)
+        item = Package(
+            name=row.install_name, version=row.full_version, extras=row.extras, runtime=row.runtime, settles=settles
+        )
         index, links = self.matrix.index_url(row), self.matrix.is_page(row)
         return Install(packages=(item,), index=index, links=links, again=again)
 

@@ -116,7 +116,15 @@ PASTED = {
             "[E:onnxruntime:Default] Failed to load library libonnxruntime_providers_cuda.so with error: "
             "libcublasLt.so.11: cannot open shared object file: No such file or directory"
         ),
-        ("library-missing", "onnxruntime-gpu[cuda,cudnn]", "nvidia-cublas"),
+        ("library-missing", '"onnxruntime-gpu[cuda,cudnn]==1.26.0"', "nvidia-cublas"),  # no driver of CUDA 13 is told
+    ),
+    "the same where the driver is of CUDA 13": (
+        (
+            "NVIDIA-SMI 580.65.06    Driver Version: 580.65.06    CUDA Version: 13.0\n"
+            "[E:onnxruntime:Default] Failed to load library libonnxruntime_providers_cuda.so with error: "
+            "libcublasLt.so.11: cannot open shared object file: No such file or directory"
+        ),
+        ("library-missing", "with its CUDA 13", "CUDA 12"),
     ),
     "what ctranslate2 was built for decides the CUDA of its cuDNN": (
         "Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9}\nctranslate2==4.5.0",
