@@ -10,10 +10,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass, pattern
+from compat.versions import PLAIN_MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+_VARIABLE: Final = pattern(r"[a-z_]+(?= == )")
 _QUOTED: Final = pattern(r"\"[^\"]*\"|'[^']*'")
 # System of a wheel platform -> its names in markers: sys_platform, platform_system, os_name.
 # Source: PEP 508, the same.
@@ -76,11 +78,14 @@ def holds(marker: str, world: Environment) -> bool | None:
     """
     if not marker:
         return True
+    known = environment(world.place, world.python)
+    if PLAIN_MARKER.fullmatch(marker) and known.keys() >= {*_VARIABLE.findall(marker)}:
+        asked = (part.split(" == ") for part in marker.split(" and "))
+        return all(known[name] == value.strip('"') for name, value in asked)
     from packaging.markers import InvalidMarker, Marker, UndefinedComparison
 
     try:
         parsed = Marker(marker)
-        known = environment(world.place, world.python)
         answers = {
             any(parsed.evaluate({**variables, "extra": extra}) for extra in ("", *world.extras))
             for variables in _variables(marker, known)

@@ -26,6 +26,8 @@ _DOTTED: Final = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 _LOCAL: Final = pattern(r"\+[\w.]+")
 _NAME: Final = pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SIGN: Final = pattern(r"(?=[=!<>])")
+# A marker that compares texts alone, in the spelling of ``packaging``: no import is needed to read it.
+PLAIN_MARKER: Final = pattern(r'[a-z_]+ == "[A-Za-z]\w*"(?: and [a-z_]+ == "[A-Za-z]\w*")*')
 _BOUND: Final = pattern(r"([=!<>]=|[<>])([0-9]{1,9}(?:\.[0-9]{1,9}){0,5})")
 _SIGNS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {
     "==": operator.eq,
@@ -290,10 +292,11 @@ def read_requirement(line: str) -> Line:
     >>> read_requirement("protobuf (>=4.25,<5) ; python_version > '3.8'").spec
     '<5,>=4.25'
     """
-    name, *rest = _SIGN.split(line.strip(), maxsplit=1)
-    spec = line.strip()[len(name) :]
-    if _NAME.fullmatch(name) and (not rest or _bounds(spec)):
-        return Line(normalise(name), ",".join(sorted(spec.split(","))), text=line)
+    plain, _, marker = (part.strip() for part in line.partition(";"))
+    name, *rest = _SIGN.split(plain, maxsplit=1)
+    spec = plain[len(name) :]
+    if _NAME.fullmatch(name) and (not rest or _bounds(spec)) and (not marker or PLAIN_MARKER.fullmatch(marker)):
+        return Line(normalise(name), ",".join(sorted(spec.split(","))), marker, text=line)
     from packaging.requirements import Requirement
 
     found = Requirement(line.strip())

@@ -63,8 +63,13 @@ def _asked(matrix: Matrix, name: str, spec: str, world: Environment, steps: int)
 
 @lru_cache(maxsize=16384)
 def _meeting(name: str, spec: str) -> tuple[str, ...]:
-    """The releases of a package that an installer may take for a specifier, as far as they are measured."""
+    """The releases of a package that an installer may take for a specifier, as far as they are measured.
+
+    A withdrawn one only where it is asked for as it is written (PEP 592).
+    """
     known = measured.releases(name)
+    if spec.removeprefix("==") in known:
+        return (spec.removeprefix("=="),)
     return tuple(version for version in known if not known[version].get("yanked") and meets(spec, version))
 
 

@@ -170,8 +170,10 @@ class Knowledge:
 
     def computes_through(self, option: Option) -> bool:
         """Whether a build has no code for a device and requires a framework that does."""
-        rows = (self.matrix.packages.get(name) for name in lines_of(option.requires))
-        return not (option.vendor or option.is_framework) and any(row and row.kind == "framework" for row in rows)
+        if option.vendor or option.is_framework:
+            return False
+        rows = map(self.matrix.packages.get, lines_of(option.requires))
+        return any(row and row.kind == "framework" for row in rows)
 
     def silent(self, option: Option) -> bool:
         """Whether a companion's build names no framework although the newest release of the package requires one.
