@@ -118,6 +118,13 @@ PASTED = {
         ),
         ("library-missing", '"onnxruntime-gpu[cuda,cudnn]==1.26.0"', "nvidia-cublas"),  # no driver of CUDA 13 is told
     ),
+    "a fabric manager on a system that has no dnf": (
+        (
+            "OS: CentOS 7\nNVIDIA-SMI 545.23.08    Driver Version: 545.23.08    CUDA Version: 12.3\n"
+            "GPU 0: NVIDIA H100 80GB HBM3\nCUDA error: system not yet initialized"
+        ),
+        ("fabric-manager-down", "sudo yum install nvidia-fabricmanager-545.23.08", "dnf"),
+    ),
     "the same where the driver is of CUDA 13": (
         (
             "NVIDIA-SMI 580.65.06    Driver Version: 580.65.06    CUDA Version: 13.0\n"
