@@ -8,7 +8,7 @@ from compat import versions
 from compat.changes import Command, Example, System
 from compat.findings import Fix
 from compat.lazy import pattern
-from compat.rules import deeds
+from compat.rules.deeds import gpu_in_wsl, of_windows
 from compat.rules.rule import Fits, Found, Outcome, Rule
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ class Wsl1(Rule):
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The conversion, after a newer Windows where this one gives WSL 2 no GPU."""
-        here = deeds.of_windows(host)
+        here = of_windows(host)
         if not here or versions.at_least(here, matrix.turn("wsl-gpu").version):
             return Fix("Convert the distribution to WSL 2: wsl --set-version, its name, 2.", changes=self.changes)
-        return Fix(f"Update Windows, then convert to WSL 2, which {deeds.gpu_in_wsl(here, matrix)}.")
+        return Fix(f"Update Windows, then convert to WSL 2, which {gpu_in_wsl(here, matrix)}.")
 
     def check(self, platform: str) -> Outcome:
         """The system is WSL of version 1."""
