@@ -27,7 +27,8 @@ _LOCAL: Final = pattern(r"\+[\w.]+")
 _NAME: Final = pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SIGN: Final = pattern(r"(?=[=!<>])")
 # A marker that compares texts alone, in the spelling of ``packaging``: no import is needed to read it.
-PLAIN_MARKER: Final = pattern(r'[a-z_]+ == "[A-Za-z]\w*"(?: and [a-z_]+ == "[A-Za-z]\w*")*')
+_PLAIN: Final = r'(?:sys_platform|platform_system|platform_machine|os_name|implementation_name) == "[A-Za-z]\w*"'
+PLAIN_MARKER: Final = pattern(rf"{_PLAIN}(?: and {_PLAIN})*")
 _BOUND: Final = pattern(r"([=!<>]=|[<>])([0-9]{1,9}(?:\.[0-9]{1,9}){0,5})")
 _SIGNS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {
     "==": operator.eq,
