@@ -269,6 +269,7 @@ def repository(folder):
     told += f"SHA256:\n {sha256(lists / 'Packages')} {len(listed)} unified/binary-amd64/Packages\n"
     release = lists.parents[1] / "InRelease"
     subprocess.run([*sign, "--clearsign", "--output", str(release)], input=told.encode(), check=True)
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
 
 
 def sha256(path):
