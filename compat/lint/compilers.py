@@ -11,6 +11,7 @@ from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
 from compat.lint.scene import SCRIPT
+from compat.sources import files
 from compat.sources.values import BUILT, PROJECT, Command
 from compat.targets import Sm, sm
 
@@ -38,7 +39,6 @@ _EXTENSION: Final = re.compile(
 )
 # Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
 _ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
-_CLONES: Final = re.compile(r"git (?:\S+ )*?clone ")
 _FETCHES: Final = re.compile(r"(?:\S*python[\d.]* -m |uv )?\S*pip[\d.]* (?:\S+ )*?install ")
 # What may bring a framework without naming it: tools that read a project or a list of their own, sources, addresses.
 _MAY_BRING: Final = re.compile(
@@ -166,7 +166,7 @@ def _from_sources(scene: Scene) -> Iterator[tuple[int, str]]:
     cloned: dict[str, str] = {}
     for command in scene.stage.commands:
         for row in (one for one in _repositories(scene) if _place(one) in command.text):
-            cloned |= {_place(row).rpartition("/")[2]: row.name} if _CLONES.match(command.text) else {}
+            cloned |= dict.fromkeys(files.cloned(command), row.name)
             cloned |= {word: row.name for word in command.words if _place(row) in word}
         if command.build and _FETCHES.match(command.text):
             yield from ((command.line, cloned[word]) for word in map(_folder, command.words) if word in cloned)

@@ -61,10 +61,14 @@ def mounted(flags: str) -> dict[str, str]:
 
 
 def cloned(command: Command) -> set[str]:
-    """The folder that ``git clone`` makes: what lies in it is not at hand."""
-    if command.words[:2] != ("git", "clone") or len(command.words) < 3:
+    """The folder that ``git clone`` makes, named behind the address or by it: what lies in it is not at hand."""
+    words = command.words
+    if words[:1] != ("git",) or "clone" not in words[1:-1]:
         return set()
-    return {PurePosixPath(command.words[-1]).name.removesuffix(".git")}
+    after = words[words.index("clone") + 1 :]
+    place = next((index for index, word in enumerate(after) if "://" in word), len(after) - 1)
+    named = [word for word in after[place : place + 2] if not word.startswith("-")]
+    return {PurePosixPath(word).name.removesuffix(".git") for word in named[-1:]}
 
 
 def edits(commands: Iterable[Command]) -> Iterator[tuple[str, str]]:

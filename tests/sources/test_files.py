@@ -38,6 +38,7 @@ def names(tmp_path, dockerfile: str) -> list[str]:
         ("COPY . .\nRUN awk '!/torch/' a.txt > b.txt && mv b.txt a.txt && pip install -r a.txt", []),  # another file
         ("COPY . .\nRUN mkdir x && mv a.txt x/a.txt && pip install -r x/a.txt", ["torch", "torchvision", "numpy"]),
         ("RUN git clone https://example.org/other.git && cd other && pip install -r requirements.txt", []),
+        ("RUN git clone https://example.org/other.git --depth 1\nRUN pip install -r other/requirements.txt", []),
         (
             "RUN git clone --depth=1 https://example.org/other.git /opt/other\nRUN pip install -r /opt/other/requirements.txt",
             [],
