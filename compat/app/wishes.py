@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from compat.sources.values import Ask
 
 _FILES: Final = (".txt", ".in", ".toml", ".yml", ".yaml", ".lock", ".cfg")
+_PLACED: Final = pattern(r"[^@;=<>!~\s]*/")  # a slash before anything that ends a requirement's name
 _ONE_SIGN: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
 
 
@@ -73,7 +74,7 @@ def demand_requirement(text: str, where: str = "") -> None:
     if "://" in text.partition("@")[0]:
         hint = f"`envcheck inspect {shlex.quote(text)}` reads a wheel"
         raise InputError(f"{text[:80]!r} is an address", where=where, expected="a requirement", hint=hint)
-    if text.lower().endswith(_FILES) or "/" in text.partition("@")[0] or Path(text).is_file():
+    if text.lower().endswith(_FILES) or _PLACED.match(text) or Path(text).is_file():
         raise InputError(
             f"{text[:80]!r} is a file",
             where=where,

@@ -223,13 +223,14 @@ class RequirementUnquoted(FileRule):
 
 
 class InstructionUnknown(FileRule):
-    """A line of a Dockerfile is no instruction.
+    """A line of a Dockerfile cannot be read.
 
     The first word of each instruction, against those that Docker's builder knows; what stands before the first FROM; a
-    COPY or ADD of one path.
+    COPY or ADD of one path; quotes of a RUN that nothing closes.
     Templates and files with a frontend of their own are left alone.
 
-    Why: The builder reads the whole file first, and stops at such a line before it runs any step.
+    Why: The builder reads the whole file first, and stops at such a line before it runs any step; a shell stops at
+    quotes that stay open.
     Fix: End the line above with a backslash if this one continues it; otherwise begin it with an instruction.
     Sources:
         - https://docs.docker.com/reference/dockerfile/

@@ -234,9 +234,9 @@ def root_user(scene: Scene) -> Iterator[Finding]:
 
 
 def refused(ask: Ask) -> Iterator[Finding]:
-    """instruction-unknown: the first line that no builder reads."""
+    """instruction-unknown: the first line that no builder reads, or no shell."""
     for line, why, fix in ask.refused[:1]:
-        detail = f"{why}: the build stops before it begins."
+        detail = f"{why}: the build stops there."
         yield finding("instruction-unknown", ask, line, detail, fix=fix)
 
 

@@ -34,6 +34,8 @@ _KEYWORDS: Final = frozenset(
 )  # fmt: skip
 # A file that something else fills in first, or that a frontend of its own reads.
 _FOREIGN: Final = re.compile(r"\{\{|\{%|<%|(?im:^#\s*syntax\s*=(?!\s*docker\S*/dockerfile))")
+# Another shell than Bourne's may read the steps: its quotes are its own.
+_FOREIGN_SHELL: Final = re.compile(r"(?im)^SHELL\b(?!.*\b(?:ba|da)?sh\b)|^#\s*escape\s*=\s*`")
 _HERE: Final = re.compile(r"\./?(?:\[([\w.,-]+)\])?")  # the folder that a step works in, as a package with extras
 _FLAG: Final = re.compile(r"(?<!\S)--([a-z-]+)=(\S+)\s*")
 
@@ -124,6 +126,7 @@ def read(text: str, file: str) -> Ask:
     drafts: list[_Draft] = []
     named: dict[str, int] = {}
     refused: list[tuple[int, str, str]] = []
+    plain = not _FOREIGN_SHELL.search(text)
     for item in instructions(text):
         if item.keyword in {"COPY", "ADD"} and re.fullmatch(r"(?:--\S+\s+)*[^\s\[]\S*", item.rest.strip()):
             only = f"{item.keyword} {item.rest.strip()}"
@@ -132,6 +135,8 @@ def read(text: str, file: str) -> Ask:
             early = item.keyword in _KEYWORDS
             why, fix = ("stands before the first FROM", "Move it below.") if early else ("is no instruction", "")
             refused.append((item.line, f"`{item.keyword}` {why}", fix))
+        elif item.keyword == "RUN" and plain and shell.is_open(item.rest):
+            refused.append((item.line, "`RUN` opens a quotation that nothing closes", "Close it."))
         if item.keyword == "FROM":
             drafts.append(_from(item, outer, drafts, named, file))
             named[drafts[-1].name.lower()] = len(drafts) - 1

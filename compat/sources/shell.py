@@ -5,6 +5,7 @@ Words keep what a variable that nobody set would leave; command substitutions st
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -283,26 +284,31 @@ class _Arms:
 
 def split(piece: str, line: int) -> list[str]:
     """Words of a command, each with its line; where quotes do not close, whatever blanks divide."""
+    stream = io.StringIO(piece)
+    parser = shlex.shlex(stream, posix=True)
+    parser.whitespace_split, parser.commenters = True, ""
+    words: list[str] = []
+    start = 0
     try:
-        words = shlex.split(piece)
+        for word in parser:
+            end = stream.tell()  # behind the blank that ends the word
+            begin = start + len(piece[start:end]) - len(piece[start:end].lstrip())
+            line += _breaks(piece, start, begin)
+            words.append(Word.placed(word, line, bare=piece[begin:end].rstrip() == word))
+            line += _breaks(piece, begin, end)
+            start = end
     except ValueError:
-        words = piece.split()
-    placed: list[str] = []
-    place = 0
-    for word in words:
-        found = piece.find(word, place, place + _WINDOW + len(word))
-        if found >= 0:
-            line += _breaks(piece, place, found)
-            place = found
-        placed.append(Word.placed(word, line, bare=found >= 0 and _is_bare(piece, found, found + len(word))))
-    return placed
+        return [Word.placed(word, line) for word in piece.split()]
+    return words
 
 
-def _is_bare(piece: str, start: int, end: int) -> bool:
-    """Whether a part of a command is a word of its own, outside quotes."""
-    before = piece[:start]
-    alone = not before[-1:].strip() and not piece[end : end + 1].strip()
-    return alone and not (before.count('"') % 2 or before.count("'") % 2)
+def is_open(script: str) -> bool:
+    """Whether a script ends inside quotes, at which a shell stops."""
+    try:
+        shlex.split(_pieces(script)[-1][1])
+    except ValueError as error:
+        return "quotation" in str(error)
+    return False
 
 
 def _prefixed(words: list[str]) -> tuple[list[str], dict[str, str]]:

@@ -226,8 +226,8 @@ class Ask:
         gpu: whether it says by itself that a GPU is meant, and ``gpus`` which ones where it names them.
         gpus: see ``gpu``.
         unread: parts that could not be understood, with the reason.
-        refused: lines at which a build of the file stops before its first step, with the reason, and the way out if
-            it is a special one.
+        refused: lines that the builder or a shell cannot read, with the reason, and the way out if it is a special
+            one.
         silenced: lines with the codes that a comment of the file silences there; no code stands for all.
     """
 

@@ -61,6 +61,14 @@ PAIRS = {
         "FROM python:3.10\nRUN uv pip install six>=1.0\n",
         ("FROM python:3.10\nRUN apt-get install -y libc6>=2.0\n", "FROM python:3.10\nCMD pip install six>=1.0\n"),
     ),
+    "a quotation that nothing closes": (
+        "instruction-unknown", True,
+        "FROM python:3.10\nRUN pip install 'six==1.16.0\n",
+        ("FROM python:3.10\nRUN echo it\\'s \\\n  # don't\n  && echo \"it's\" # can't\n",
+         "FROM python:3.10\nRUN cat > /a <<E\nit's\nE\nRUN <<E\necho 'a\nb'\nE\n",
+         "FROM python:3.10\nSHELL [\"powershell\", \"-c\"]\nRUN echo 'a`'\n",
+         'FROM python:3.10\nRUN ["echo", "it\'s"]\n'),
+    ),
     "pip's installer of today for a Python that it has left": (
         "python-unsupported", True,
         OLD_PYTHON + "RUN curl -sS https://bootstrap.pypa.io/get-pip.py | python3.8\n",
