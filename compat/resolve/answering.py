@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.plan import Plan, Status
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.request import Wish
     from compat.resolve.search import Assignment
     from compat.resolve.situation import Situation
+    from compat.resolve.wish import Wish
 
 
 # Builds of a framework that are tried for a library that is asked for alone, newest first.

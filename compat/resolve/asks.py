@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.plan import Ask, Plan
-from compat.resolve.devices import Device, typed_name, vendor_of
+from compat.resolve.devices import typed_name, vendor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from compat.resolve.request import Wish
     from compat.resolve.search import Search
-    from compat.resolve.situation import Soft
+    from compat.resolve.situation import Device, Soft
+    from compat.resolve.wish import Wish
 
 # Name of an option without its dashes, and the value stated.
 Option = tuple[str, str]

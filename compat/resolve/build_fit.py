@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 from compat.joints import driver, kernels, libc, processor
 from compat.joints.verdict import Clash, Fits, Unknown, Verdict, clash_of
 from compat.matrix.drivers import forward_package
-from compat.resolve.devices import Device
-from compat.resolve.situation import FITS, Alternatives, Felt, Machine, Situation, both, either
+from compat.resolve.situation import FITS, Alternatives, Device, Felt, Machine, Situation, both, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

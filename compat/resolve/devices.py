@@ -15,7 +15,7 @@ from compat.errors import InputError
 from compat.facts import Fact, Gpu, Host, Unknown
 from compat.lazy import dataclass, pattern
 from compat.matrix.drivers import FORWARD_SEGMENTS
-from compat.resolve.situation import Constraints, Machine
+from compat.resolve.situation import Constraints, Device, Machine
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:
@@ -35,35 +35,6 @@ _MIG: Final = pattern(r" MIG [1-7]g\.[0-9]{1,3}gb")
 _FRACTION: Final = pattern(r" \((1/[0-9]{1,2})\)$")
 
 _INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """One GPU of the target, with what the matrix knows of the product; ``machine`` numbers the host that has it.
-
-    ``arch`` is the machine architecture where the product comes with its processor (Grace, DGX Spark, Jetson);
-    ``part`` says in words that a program sees only a part of it.
-    """
-
-    name: str
-    vendor: str
-    target: str
-    brand: str = ""
-    segment: str = ""
-    machine: int = 0
-    bit: int = 0
-    idle: str = ""
-    arch: str = ""
-    part: str = ""
-
-    @property
-    def label(self) -> str:
-        """How messages name it: ``NVIDIA A100 (sm_80)``."""
-        return (
-            f"{self.name} ({self.target})"
-            if self.name and self.target and self.name != self.target
-            else self.name or self.target
-        )
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ from compat.joints.python import packaged
 from compat.joints.verdict import Clash, Fits
 from compat.lazy import dataclass
 from compat.plan import BaseImage
+from compat.resolve.knowledge import Need, Stand
 from compat.resolve.situation import FITS, Alternatives, Situation, both, either
 
 if TYPE_CHECKING:
@@ -38,41 +39,6 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Image, Interpreter, System
     from compat.resolve.build_fit import Scale
     from compat.resolve.knowledge import Knowledge
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """What builds need of an image.
-
-    Attributes:
-        place: ``linux_x86_64``.
-        runtime: runtime of the plan, ``cuda11.8``.
-        system: what must come from the image (``cuda11.8 cudnn8``); empty if wheels bring everything.
-        glibc: lowest C library.
-        pythons: bit set of Pythons that suit all builds.
-        board: whether the devices are Jetson boards, whose driver and CUDA libraries come from their JetPack.
-        forward: whether the image must hold the cuda-compat package of the runtime.
-        cudnn: newest cuDNN that a build which takes one from the image was made with; empty if not known.
-    """
-
-    place: str
-    runtime: str
-    system: tuple[str, ...]
-    glibc: str
-    pythons: int
-    board: bool = False
-    forward: bool = False
-    cudnn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Stand:
-    """An image that meets a need, its Python, its row and its rank; whether it suits the target is another question."""
-
-    python: str
-    image: BaseImage
-    row: Image
-    rank: tuple[object, ...] = ()
 
 
 # Distributions in the order preferred: that of most GPU base images first; the rest are equal.

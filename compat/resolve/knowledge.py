@@ -19,21 +19,57 @@ from compat.joints.build import fixes_minor, lines_of, series
 from compat.joints.build import traits as traits_of
 from compat.joints.kernels import is_spared, made_for
 from compat.joints.platform import is_at
+from compat.lazy import dataclass
 from compat.matrix.rows import Build, Image, Product, System
 from compat.resolve.options import ANY_PYTHON, Option, Pythons, answered, is_for, spelling
 from compat.versions import Line, meets, newest_first
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
-    from compat.resolve.images import Need, Stand
-    from compat.resolve.request import Wish
+    from compat.plan import BaseImage
     from compat.resolve.situation import Felt
+    from compat.resolve.wish import Wish
 
 # Targets whose verdicts are kept; a question and its remedies ask about a handful.
 _TARGETS: Final = 256
 
 # Kit of a build, place, whether with a newer user-space driver -> violations, level of kernels, strain on drivers.
 Verdicts = dict[tuple[int, str, bool], "Felt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What builds need of an image.
+
+    Attributes:
+        place: ``linux_x86_64``.
+        runtime: runtime of the plan, ``cuda11.8``.
+        system: what must come from the image (``cuda11.8 cudnn8``); empty if wheels bring everything.
+        glibc: lowest C library.
+        pythons: bit set of Pythons that suit all builds.
+        board: whether the devices are Jetson boards, whose driver and CUDA libraries come from their JetPack.
+        forward: whether the image must hold the cuda-compat package of the runtime.
+        cudnn: newest cuDNN that a build which takes one from the image was made with; empty if not known.
+    """
+
+    place: str
+    runtime: str
+    system: tuple[str, ...]
+    glibc: str
+    pythons: int
+    board: bool = False
+    forward: bool = False
+    cudnn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """An image that meets a need, its Python, its row and its rank; whether it suits the target is another question."""
+
+    python: str
+    image: BaseImage
+    row: Image
+    rank: tuple[object, ...] = ()
 
 
 @lru_cache(maxsize=8)

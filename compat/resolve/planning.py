@@ -26,8 +26,8 @@ from compat.resolve.search import Assignment, Search, forward_package, runtime_o
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from compat.resolve.devices import Device
     from compat.resolve.request import Variable
+    from compat.resolve.situation import Device
 
 
 Kernels = Literal["native", "ptx", "none", "unknown"]

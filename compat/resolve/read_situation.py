@@ -16,14 +16,14 @@ from compat import versions
 from compat.errors import InputError
 from compat.facts import Fact, Host
 from compat.markers import place_of
-from compat.resolve.devices import Device, is_wsl, no_gpu, read_machines
-from compat.resolve.situation import DEFAULT_ARCH, Constraints, Situation
+from compat.resolve.devices import is_wsl, no_gpu, read_machines
+from compat.resolve.situation import DEFAULT_ARCH, Constraints, Device, Situation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.request import Wish
+    from compat.resolve.wish import Wish
 
 
 _MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}

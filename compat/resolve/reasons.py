@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 
     from compat.matrix.rows import Build, Row
     from compat.resolve.build_fit import Weighed
-    from compat.resolve.devices import Device
     from compat.resolve.request import Variable
     from compat.resolve.search import Search
-    from compat.resolve.situation import Soft
+    from compat.resolve.situation import Device, Soft
 
 # Rows named of one kind; more would bury the first.
 _MOST: Final = 4

@@ -19,16 +19,17 @@ from compat.joints.driver import amdgpu_floor
 from compat.joints.kernels import runs
 from compat.lazy import dataclass
 from compat.matrix.drivers import forward_package
-from compat.resolve.devices import Device, driver_number, vendor_of
+from compat.resolve.devices import driver_number, vendor_of
+from compat.resolve.situation import Device
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.plan import BaseImage, Plan, PlannedBuild
-    from compat.resolve.request import Wish
     from compat.resolve.search import Search
     from compat.resolve.situation import Machine, Situation, Soft
+    from compat.resolve.wish import Wish
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from compat.joints.build import from_system
 from compat.joints.libraries import cudnn_built
 from compat.lazy import dataclass
 from compat.resolve.build_fit import FORWARD, Scale, Weighed
-from compat.resolve.images import Footing, Images, Need
+from compat.resolve.images import Footing, Images
+from compat.resolve.knowledge import Need
 from compat.resolve.options import ANY_PYTHON, Option
 from compat.resolve.pairs import Pairs, agreed
 from compat.resolve.preference import Key, Preference

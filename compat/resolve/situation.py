@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from compat.facts import Host
-    from compat.resolve.devices import Device
-    from compat.resolve.request import Wish
+    from compat.resolve.wish import Wish
 
 
 # Bit sets, any one of which dropped makes the thing fit; ``(0,)`` fits as it is, ``()`` never does.
@@ -63,6 +62,35 @@ class Soft:
     value: str
     text: str
     source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One GPU of the target, with what the matrix knows of the product; ``machine`` numbers the host that has it.
+
+    ``arch`` is the machine architecture where the product comes with its processor (Grace, DGX Spark, Jetson);
+    ``part`` says in words that a program sees only a part of it.
+    """
+
+    name: str
+    vendor: str
+    target: str
+    brand: str = ""
+    segment: str = ""
+    machine: int = 0
+    bit: int = 0
+    idle: str = ""
+    arch: str = ""
+    part: str = ""
+
+    @property
+    def label(self) -> str:
+        """How messages name it: ``NVIDIA A100 (sm_80)``."""
+        return (
+            f"{self.name} ({self.target})"
+            if self.name and self.target and self.name != self.target
+            else self.name or self.target
+        )
 
 
 @dataclass(frozen=True, slots=True)

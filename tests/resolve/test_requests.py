@@ -13,7 +13,8 @@ from compat.facts import Host
 from compat.matrix import Matrix
 from compat.resolve import resolve
 from compat.resolve.knowledge import knowledge
-from compat.resolve.request import Wish, read
+from compat.resolve.request import read
+from compat.resolve.wish import Wish
 
 
 def tables() -> dict:
