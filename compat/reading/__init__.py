@@ -121,7 +121,7 @@ def _claims(
     page: Page, found: Mapping[str, list[Pair]], marks: Mapping[str, tuple[int, ...]]
 ) -> tuple[list[Claim], list[str]]:
     """Claims of every format, and a note for each that was recognised but stated nothing."""
-    from compat.reading.page import View
+    from compat.reading.program import View
     from compat.reading.programs import PROGRAMS
 
     claims: list[Claim] = []

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lazy import dataclass
 from compat.reading.claims import Claim, Weight
+from compat.reading.page import PAIRS, ends
 from compat.reading.values import package_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Page, Pair
     from compat.reading.values import Reader
 
     # A reader of one line.
     LineReader = Callable[[str], Iterable[Claim]]
+
+
+# Lines within which an ambiguous label belongs to a recognised program; the longest gap inside one report is the
+# processor section of collect_env, some forty lines.
+REACH: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +83,79 @@ class Program:
                 yield from view.stamp(index, read(line))
         if self.beyond:
             yield from self.beyond(view)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The page as one program's reader sees it: pairs that are nearer to another program are left to that one.
+
+    Attributes:
+        page: the page.
+        program: who reads.
+        found: all pairs, by label.
+        marks: program -> sorted indexes of the lines that betray it.
+        speakers: label -> programs that read it.
+    """
+
+    page: Page
+    program: Program
+    found: Mapping[str, list[Pair]]
+    marks: Mapping[str, tuple[int, ...]]
+    speakers: Mapping[str, tuple[str, ...]]
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """The lines that betray this program, sorted."""
+        return self.marks.get(self.program.name, ())
+
+    def labelled(self) -> Iterator[Claim]:
+        """Claims of every pair that belongs to this program."""
+        if not (self.program.fallback or self.own):
+            return
+        for label in self.program.vocabulary:
+            reader = self.program.labels.get(label)
+            for pair in ends(self.found.get(label, ()) if reader else (), PAIRS):
+                if reader and self._owns(pair):
+                    yield from self.stamp(pair.index, reader(pair))
+
+    def lines(self, needle: str) -> Iterator[tuple[int, str]]:
+        """Index and text of the lines that contain ``needle``."""
+        for index in self.page.find(needle):
+            yield index, self.page.lines[index].text
+
+    def span(self, start: int, stop: int) -> Iterator[tuple[int, str]]:
+        """Index and text of the lines from ``start`` up to ``stop``."""
+        stop = min(stop, len(self.page.lines))
+        return ((index, self.page.lines[index].text) for index in range(start, stop))
+
+    def sections(self, starts: Iterable[int], longest: int) -> Iterator[tuple[int, int]]:
+        """Bounds of the stretches that begin at ``starts``: to the next start, ``longest`` lines at most."""
+        edges = [*sorted(set(starts)), len(self.page.lines)]
+        return ((start, min(stop, start + longest)) for start, stop in pairwise(edges))
+
+    def stamp(self, index: int, claims: Iterable[Claim]) -> Iterator[Claim]:
+        """The claims with their line and program put in."""
+        line = self.page.lines[index].number
+        last = index == self.page.last
+        for claim in claims:
+            yield Claim(claim.fact, claim.value, claim.key, claim.weight, line, self.program.name, last)
+
+    def _owns(self, pair: Pair) -> bool:
+        """Whether this program is the nearest of those that read the label."""
+        if pair.blank:
+            return bool(self.program.columns and self.own)
+        speakers = self.speakers.get(pair.label, ())
+        gaps = {name: _gap(self.marks[name], pair.index) for name in speakers if self.marks.get(name)}
+        near = {name: gap for name, gap in gaps.items() if gap <= REACH}
+        if not near:
+            return self.program.fallback
+        return min(near, key=near.__getitem__) == self.program.name
+
+
+def _gap(marks: tuple[int, ...], index: int) -> int:
+    """Lines between ``index`` and the nearest of the sorted ``marks``."""
+    at = bisect_left(marks, index)
+    return min(abs(marks[i] - index) for i in (at - 1, at) if 0 <= i < len(marks))
 
 
 def _unpacked_cudnn(value: str) -> str:

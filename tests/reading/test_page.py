@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.reading import page as pages
+from compat.reading import program
 from compat.reading.page import Page, ends, label_of
 from compat.reading.program import Program
 
@@ -142,7 +142,7 @@ def test_the_lines_below_a_pair():
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=20, unique=True).map(sorted), st.integers(0, 500))
 def test_the_gap_is_the_distance_to_the_nearest_mark(marks, index):
-    assert pages._gap(tuple(marks), index) == min(abs(mark - index) for mark in marks)
+    assert program._gap(tuple(marks), index) == min(abs(mark - index) for mark in marks)
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 12))

@@ -30,7 +30,7 @@ from compat.reading.program import Program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import View
+    from compat.reading.program import View
 
 _HYGON: Final = "Hygon DCU"
 _DCU: Final = ("DCU     Temp ", "HCU     Temp ")

@@ -32,7 +32,8 @@ from compat.reading.program import Program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import Pair, View
+    from compat.reading.page import Pair
+    from compat.reading.program import View
 
 _MARKS: Final = (
     "llvmlite version", "numba version", "cuda device initialized", "os specific version", "cupy version",

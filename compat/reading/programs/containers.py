@@ -32,7 +32,8 @@ from compat.reading.systems import split_architecture
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import Pair, View
+    from compat.reading.page import Pair
+    from compat.reading.program import View
 
 _MARKS: Final = (
     "server version", "storage driver", "logging driver", "cgroup driver", "default runtime", "docker root dir",

@@ -22,7 +22,7 @@ from compat.reading.program import Program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import View
+    from compat.reading.program import View
 
 _SAMPLE = re.compile(r"\s*(?:DCGM_FI_\w+|nvidia_\w+)\{([^}]{1,1000})\}")
 _TAG = re.compile(r'(\w+)="([^"]{0,120})"')

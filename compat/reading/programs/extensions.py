@@ -36,7 +36,8 @@ from compat.reading.systems import architecture
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import Pair, View
+    from compat.reading.page import Pair
+    from compat.reading.program import View
 
 _MARKS: Final = (
     "pytorch.version", "pytorch.cuda", "gpu.compute_capability", "gpu.name", "build.cuda_version", "build.info",

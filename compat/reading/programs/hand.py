@@ -27,8 +27,8 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat import versions
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import Pair, View, hint, label_of
-from compat.reading.program import Program
+from compat.reading.page import Pair, hint, label_of
+from compat.reading.program import Program, View
 from compat.reading.systems import architecture, platform, spelling
 
 _COUNT = re.compile(

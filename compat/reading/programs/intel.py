@@ -27,7 +27,8 @@ from compat.reading.program import Program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import Pair, View
+    from compat.reading.page import Pair
+    from compat.reading.program import View
 
 _ITEM = re.compile(r"^\W*\*\s+(Intel\S* .{2,60})$")
 _DETECTED = re.compile(r"\[(\d{1,3})\] _XpuDeviceProperties\(name='([^']{2,60})'")

@@ -32,7 +32,7 @@ from compat.reading.systems import architecture
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reading.page import View
+    from compat.reading.program import View
 
 _MARKS: Final = ("os image", "osimage", "kubelet version", "kubeletversion", "container runtime version",
                  "containerruntimeversion")  # fmt: skip

@@ -25,7 +25,8 @@ from compat.reading.systems import spelling
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Page, Pair
+    from compat.reading.program import View
 
 _UNAME = re.compile(
     r"\bLinux (?!release )\S+ (\d+\.\d+[\w.+~-]*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"

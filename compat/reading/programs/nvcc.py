@@ -24,7 +24,8 @@ from compat.reading.program import Program, said
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Page, Pair
+    from compat.reading.program import View
 
 _TOOLS = re.compile(r"compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?")
 _TEXT = re.compile(r"^\s*CUDA Version (\d+\.\d+(?:\.\d+)?)\s*$")

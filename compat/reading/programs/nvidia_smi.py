@@ -24,8 +24,8 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import Page, Pair, View, ends
-from compat.reading.program import Program, said
+from compat.reading.page import Page, Pair, ends
+from compat.reading.program import Program, View, said
 
 _DRIVER: Final = said("driver", r"(?:Driver|KMD) Version\s*:\s*(\d{3}(?:\.\d+)+)")
 _CUDA = re.compile(r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)")

@@ -23,8 +23,8 @@ from typing import Final
 
 import compat.reading.values as values
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import Page, Pair, View, ends
-from compat.reading.program import Program, said
+from compat.reading.page import Page, Pair, ends
+from compat.reading.program import Program, View, said
 
 _FROZEN = re.compile(r"^\s*(?:[+*-]\s+)?([A-Za-z][\w.\-]{0,80})==(\d[\w.+!-]*)\s*(?:;.*|#.*)?$")
 _DIRECT = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) @ \S*?/\1-(\d[\w.+%]*?)-(?:cp|py)\d", re.IGNORECASE)

@@ -39,7 +39,8 @@ from compat.reading.program import Program, said
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import Pair, View
+    from compat.reading.page import Pair
+    from compat.reading.program import View
 
 _NEEDLES: Final = (
     "HSA System Attributes", "HSA Agents", "ROCm System Management Interface", "ROCK module", "ROCk module",

@@ -31,7 +31,7 @@ from compat.reading.program import Program, said
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from compat.reading.page import View
+    from compat.reading.program import View
 
 _BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
 _SYS_VERSION: Final = (  # Py_GetVersion: the compiler stands behind it, or below it where sys.version is printed

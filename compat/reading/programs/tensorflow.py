@@ -28,8 +28,8 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import Page, Pair, View, hint
-from compat.reading.program import Program, said
+from compat.reading.page import Page, Pair, hint
+from compat.reading.program import Program, View, said
 from compat.reading.systems import spelling
 
 _MARKS: Final = (

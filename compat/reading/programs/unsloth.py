@@ -24,7 +24,7 @@ from compat.reading.program import Program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.reading.page import View
+    from compat.reading.program import View
 
 _CARD = re.compile(r"(?:^|\|)\s*(?:GPU: )?([A-Za-z][^|]{2,60}?)\. (?:Num GPUs = (\d{1,3})\. )?Max memory: ")
 _FIELD = re.compile(r"\b([A-Za-z][A-Za-z ]{3,26}?)(?: version)?\s?[:=] (\d[\w+]*(?:\.\w[\w+]*){1,5})")

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import Page, Pair, View, ends
-from compat.reading.program import Program
+from compat.reading.page import Page, Pair, ends
+from compat.reading.program import Program, View
 
 # Beginnings of the variables' names.
 STEERING: Final = (
