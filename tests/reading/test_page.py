@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.reading import page as pages
 from compat.reading import program
 from compat.reading.page import Page, ends, label_of
 from compat.reading.program import Program
