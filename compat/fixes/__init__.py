@@ -16,7 +16,7 @@ from compat.commands import options_of, place_of, suited, typed
 from compat.findings import Finding, Fix, Report
 from compat.fixes import amd, containers, copies, drivers, extensions, gpu_code, libraries, packages, pythons, toolkits
 from compat.fixes.questions import questions
-from compat.fixes.subject import Subject
+from compat.fixes.subject import Subject, continued
 from compat.rules.deeds import filled, spelled
 from compat.rules.stack import packages_of, plain
 from compat.sentences import Sentence
@@ -112,11 +112,15 @@ def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
 
 
 def _drafted(finding: Finding, case: Case) -> Fix:
-    """The first fix that was not typed already: the message's, the one by the facts, or the rule's own."""
-    if (sharp := next((one for one in _sharp(finding, case) if not _repeats(one, case)), None)) is not None:
-        return sharp
-    own = _general(finding, case)
-    return replace(own, commands=(), changes=()) if _repeats(own, case) else own
+    """The first fix that was not typed already: the message's, the one by the facts, or the rule's own.
+
+    The last of them is told in words where all were; the rule's own is left out where it types nothing and facts tell.
+    """
+    drafts, own = [*_sharp(finding, case)], _general(finding, case)
+    bare = drafts and finding.confidence == "certain" and not own.commands
+    every = drafts if bare else [*drafts, own]
+    new = next((one for one in every if not _repeats(one, case)), None)
+    return new or replace(every[-1], commands=(), changes=())
 
 
 def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
@@ -124,9 +128,7 @@ def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
     subject = Subject(finding, case)
     for prescribe in filter(None, (_of_message, _FIXES.get(finding.code))):
         if (fix := prescribe(subject)) is not None:
-            told = (
-                f"If {subject.named[0].name} is its GPU: {fix.text[0].lower()}{fix.text[1:]}" if subject.named else ""
-            )
+            told = f"If {subject.named[0].name} is its GPU: {continued(fix.text)}" if subject.named else ""
             moves = any(not isinstance(one, Command) and not getattr(one, "compile", False) for one in fix.changes)
             yield _written(replace(fix, text=told) if told and moves else fix, case)
 

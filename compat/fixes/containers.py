@@ -25,6 +25,7 @@ _RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:sin
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _GUIDE: Final = " by docs.nvidia.com/datacenter/cloud-native/container-toolkit"
 _ROCM: Final = pattern(r"\brocm")  # AMD's images, ``rocm/pytorch``, and AMD's of others, ``ollama/ollama:rocm``
+_UNSEALED: Final = "--security-opt=label=disable"  # without SELinux's label
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
@@ -54,6 +55,8 @@ def _refused(subject: Subject) -> Fix | None:
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
     orchestrated = "kubernetes" in {subject.host.container, container_of(subject.case.commands)}
+    given = subject.said("cluster") and any(map(asks_for_gpu, subject.case.commands))  # Docker's container has the GPU
+    orchestrated = orchestrated or bool(given)
     if orchestrated or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
         return _in_cluster(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
@@ -183,21 +186,32 @@ def _outside(machine: Host) -> Host:
     return Host({name: one for name, one in machine.readings.items() if name != "container"})
 
 
+def _of_nvidia(subject: Subject) -> Fix:
+    """NVIDIA's nodes, which belong to no group of users: what keeps a container from them, or their modes."""
+    typed = next((line for line in subject.case.commands if _RUN.search(line)), "")
+    if _UNSEALED in typed and "podman" in typed and "sudo" not in typed:
+        text = "A rootless container may not write cgroups: let NVIDIA's hook leave them alone, or take CDI."
+        line = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true"
+        return Fix(text, changes=(Command(line, "linux"),))
+    if typed and _UNSEALED not in typed and len(typed) <= _LONGEST:
+        mended = _RUN.sub(lambda found: f"{found[0]} {_UNSEALED}", typed, count=1)
+        return Fix("Where SELinux enforces, let the container pass it.", changes=(Command(mended),))
+    text = "Let every user open NVIDIA's nodes, /dev/nvidia*, whose modes this shows."
+    return Fix(text, changes=(Command("ls -l /dev/nvidia*", "linux"),))
+
+
 def permission(subject: Subject) -> Fix | None:
     """Nodes that may not be opened, of NVIDIA's or by a member of their group: joining one changes nothing."""
-    signals, groups = subject.case.signals, subject.host.groups or ()
-    if signals.get("nvml-permission") and not subject.host.device_nodes_denied:
-        typed = next((line for line in subject.case.commands if _RUN.search(line)), "")
-        if typed and len(typed) <= _LONGEST:
-            mended = _RUN.sub(lambda found: f"{found[0]} --security-opt=label=disable", typed, count=1)
-            return Fix("Where SELinux enforces, let the container pass it.", changes=(Command(mended),))
-        return Fix("Let the user open /dev/nvidia*, whose modes this shows.", changes=(Command("ls -l /dev/nvidia*"),))
+    groups, denied = subject.host.groups or (), subject.host.device_nodes_denied
+    nvidia = subject.case.signals.get("nvml-permission") or {gpu.vendor for gpu in subject.gpus} == {"nvidia"}
+    if nvidia and not denied:
+        return _of_nvidia(subject)
     owners = (subject.host.device_groups or {}).items()
     number = next((of for node, of in owners if of.isdigit() and ("kfd" in node or "renderD" in node)), "")
-    if number and number != "0" and not subject.host.device_nodes_denied:
+    if number and number != "0" and not denied:
         text = "No group here has the number that owns the nodes: give it to the container."
         return Fix(text, changes=(Container(AMD_NODES, group=number),))
-    if groups and "render" not in groups and not subject.host.container and not subject.host.device_nodes_denied:
+    if groups and "render" not in groups and not subject.host.container and not denied:
         lacks = ",".join(name for name in ("render", "video") if name not in groups)
         text = f"Join the group {lacks.replace(',', ' and ')}, and log in again."
         return Fix(text, changes=(Command(f"sudo usermod -aG {lacks} $USER"),))

@@ -13,7 +13,7 @@ from compat.findings import Fix
 from compat.fixes.extensions import extended
 from compat.fixes.packages import gpu_build
 from compat.fixes.plans import requires, usual
-from compat.fixes.subject import Subject, last_cuda
+from compat.fixes.subject import Subject, continued, last_cuda
 from compat.reading.commands import image_of
 from compat.rules.lookups import recompiled
 from compat.rules.stack import platform_tag
@@ -113,9 +113,7 @@ def _in_image(subject: Subject) -> Fix | None:
         start = Command(typed.lstrip("$# ")) if typed else Container(image=better, gpus=True)
         return Fix(f"Take the image {better}, which has code for {subject.gpus[0].target}.", changes=(start,))
     built = gpu_build(subject) if subject.host.container else None
-    return (
-        replace(built, text=f"In the Dockerfile of {image}: {built.text[0].lower()}{built.text[1:]}") if built else None
-    )
+    return replace(built, text=f"In the Dockerfile of {image}: {continued(built.text)}") if built else None
 
 
 def _next_image(image: str, subject: Subject) -> str:

@@ -13,6 +13,7 @@ from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
+from compat.joints.kernels import first_cuda
 from compat.joints.python import is_for
 from compat.lazy import pattern
 from compat.names import normalise
@@ -58,8 +59,16 @@ def missing(subject: Subject) -> Fix | None:
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
-    found = _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
+    found = gpu_build(subject) if _is_before(subject) else None
+    found = found or _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
     return found or for_system(subject) or _brought(name, subject)
+
+
+def _is_before(subject: Subject) -> bool:
+    """Whether the CUDA in use makes no code for a GPU that is here: its libraries would serve nothing."""
+    cuda = cuda_in_use(subject)
+    firsts = (first_cuda(subject.matrix, gpu.target) for gpu in subject.gpus) if is_version(cuda) else ()
+    return any(first and not versions.at_least(cuda, first) for first in firsts)
 
 
 def _of_windows() -> Fix:

@@ -126,8 +126,8 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     if refused and any(gpu.kernels == "ptx" for gpu in found.gpus):
         return _own_image(name, subject)
     past = not subject.release(name) and any(last_cuda(gpu.target, subject) for gpu in subject.gpus)
-    step = ": an older release" if past or plans.is_older(found, name, subject) else ""
-    code = ", through PTX" if any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
+    step = ": an older release" if plans.is_older(found, name, subject, newest=past) else ""
+    code = ", through PTX" if subject.gpus and any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
     return Fix(f"Install {plans.told(found, name)}{code}{step}.", changes=(*_replaced(name, subject), *changes))
 
 

@@ -67,7 +67,7 @@ def metal(subject: Subject) -> Fix | None:
     if subject.host.platform != "darwin":
         later = standing(subject.case.signals) == "newer"
         return _of_channel(subject) or _of_others(subject) or (_last(subject) if later else None)
-    if fix := _last(subject) or _by_processor(subject.wished, subject):
+    if fix := _last(subject) or _by_processor(subject.wished, subject) or _on_no_mac(subject):
         return fix
     own = ", or on Apple's own processor the arm64 Python" if subject.host.arch == "x86_64" else ""
     return Fix(f"Take the last release that was published for this macOS and processor{own}.")
@@ -145,6 +145,17 @@ def _by_processor(name: str, subject: Subject) -> Fix | None:
     if not intel or not arm or intel == arm:
         return None
     return Fix(f"{name} {intel[0]} is the last for Intel's Macs; on Apple's own processor take an arm64 Python.")
+
+
+def _on_no_mac(subject: Subject) -> Fix | None:
+    """What there is in place of a package that has nothing for a Mac in any release."""
+    package = subject.matrix.package(subject.wished)
+    rows = subject.matrix.builds(package.name) if package else ()
+    if not package or not rows or any(_releases(rows, place) for place in (*_MACS, "any")):
+        return None
+    if package.cpu_name:
+        return _exactly(f"{package.name} has no files for a Mac: take {package.cpu_name}.", package.cpu_name, "")
+    return Fix(f"{package.name} has no files for a Mac in any release: leave it out, or run on Linux.")
 
 
 def _other_index(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:

@@ -151,13 +151,15 @@ class Subject:
     def release(self, name: str) -> str:
         """The release of a package that is installed, of a framework under any of its names; empty if unknown.
 
-        Where nothing tells what is installed, the one that a command pinned.
+        Where nothing tells what is installed, the one that a command pinned, or that alone is named with it.
         """
         from compat.reading.commands import requirements
 
         item = named(installed(self.host, self.matrix), name)
         typed = {canonical(asked): version for asked, version in requirements(self.case.commands).items()}
-        return plain(self.packages.get(name, "")) or (item.version if item else "") or plain(typed.get(name, ""))
+        named_alone = {*self.said(f"{name} release")}
+        have = plain(self.packages.get(name, "")) or (item.version if item else "") or plain(typed.get(name, ""))
+        return have or (named_alone.pop() if len(named_alone) == 1 else "")
 
     def cited(self) -> tuple[str, ...]:
         """Packages that the finding's facts name."""
@@ -204,6 +206,11 @@ class Subject:
     @staticmethod
     def _is_of(plain: str, name: str, module: str) -> bool:
         return any(plain == stem or plain.startswith(f"{stem}-") for stem in {name, normalise(module)} if stem)
+
+
+def continued(text: str) -> str:
+    """A sentence as it stands after a colon: its first letter is small, but for a name in capitals."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 def series(version: str, parts: int = 1) -> str:

@@ -16,12 +16,12 @@ from compat.lazy import pattern
 MOST: Final = 200
 
 _PROMPT: Final = pattern(
-    r"\s{0,8}(?:(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:\s][^\s$#>]{0,80}[$#]|\$) "
+    r"\s{0,8}(?:(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:\s][^\s$#>]{0,80}(?:[$#]| %)|\$) "
     r"|(?:\([\w.-]{1,40}\) ?)?(?:PS )?[A-Z]:\\[^<>|\n]{0,120}> ?)(\S.{0,2000})"
 )
 _CALLED: Final = pattern(
     r"\s{0,8}(?:(?:[-*+]|\d{1,2}[.)])\s{1,3}(?=pip3? install [\w. \[\]=<>~!+:/-]{1,400}$)|"
-    r"[\w./~-]{1,60}\s{1,2}\$ )?(?:```)?[!%]?(?:sudo )?"
+    r"[\w./~-]{1,60}\s{1,2}\$ )?(?:```|\")?[!%]?(?:sudo )?"
     r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:(?:(?:Command: )?\"[^\"\n]{1,200}\"|[\w.:/\\-]{0,120}python[\w.]*) -m )?pip3? install .{1,2000}"
     r"|uv (?:sync\b.{0,2000}|(?:pip install|add|run|remove) .{1,2000})"
@@ -46,7 +46,7 @@ def typed(text: str) -> tuple[str, ...]:
         whole = _PROMPT.match(line[:2200])
         inline = [one for span in spans if not whole and (one := _CALLED.match(span))]
         matches = inline or filter(None, [whole or _CALLED.match(line[:2200])])
-        found += [match[1].strip().strip("`") for match in matches]
+        found += [match[1].strip().strip("`").removesuffix('"' * (match[1].count('"') % 2)) for match in matches]
         if len(found) >= MOST:
             break
     from compat.sources.pasted import commands

@@ -58,6 +58,8 @@ _MARKS: Final = tuple(
         ("platform", r"^\s*set [A-Z_]{3,30}=|\bcudnn-windows-x86_64-\d|\bcuda_[\d._]{5,30}_win\w{2,8}\.exe", "windows"),
         ("platform", r"^\s*[-*] \[[xX]\] WSL ?2\b", "wsl2"),  # the form of microsoft/WSL, as it was ticked
         ("platform", r"^\s*(?:Downloading|Using cached) \S{1,300}-macosx_\d+_\d+_\w+\.whl\b", "darwin"),
+        # the prompt of Apple's /etc/zshrc, "%n@%m %1~ %# "
+        ("platform", r"^\s*(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60} [^\s%$#]{1,60} % (?=\w)", "darwin"),
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags
         ("arch", r"You're on macOS \(`?macosx_\d+_\d+_(x86_64)", "{}"),
         ("platform", r"(?<![\w/])[A-Za-z]:/(?:Program Files|Users|Windows)[ /]", "windows"),

@@ -152,7 +152,7 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
     layers = {item.code: item.layer for item in asked}
     said = bool(case.signals.telling)
 
-    def key(finding: Finding) -> tuple[int, int, int, int, int, int]:
+    def key(finding: Finding) -> tuple[int, ...]:
         heard = case.signals.pointing(finding.code)
         place = heard.signal.candidates.index(finding.code) if heard else 0
         explains = 0 if heard or not said else 1
@@ -160,6 +160,7 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
             RANK[finding.severity],
             explains,
             SURENESS[finding.confidence],
+            bool(heard and heard.names_nothing),
             len(heard.signal.candidates) if heard else 0,
             place,
             layers[finding.code],

@@ -62,6 +62,9 @@ def _explained(asked: Iterable[Asked]) -> bool:
 def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Finding]:
     """The candidates that facts leave open: the first as what it means, the next ones as what it may mean instead."""
     left = [item for item in items if not item.refuted]
+    blind = case.host.container and "no-gpu-seen" in heard.signal.says
+    if blind and left and left[0].code == "no-driver":  # which the container's host may well have
+        left.sort(key=lambda item: item.code not in _DOORS)
     if not left and case.device_free:
         return []  # what the message mostly means is about a device that is not there
     if not left:

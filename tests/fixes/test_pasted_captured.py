@@ -382,7 +382,43 @@ CAPTURED = {
             "WARNING: An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to "
             "cpu.\nRuntimeError: Unable to load cuSPARSE. Is it installed?"
         ),
-        ("library-missing", "jax[cuda12]", "jax[cpu]"),
+        ("library-mismatch", "env -u LD_LIBRARY_PATH", "jax[cpu]"),
+    ),
+    "the release that the text names beside its framework": (
+        (
+            "NVIDIA A100-SXM4-40GB with CUDA capability sm_80 is not compatible with the current PyTorch installation.\n"
+            "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70.\nPyTorch version: v1.9.1?"
+        ),
+        ("arch-too-new-for-build", "torch==1.9.1+cu111", "1.7"),
+    ),
+    "a CUDA that has no code for the GPU beside it": (
+        (
+            "W0101 10:00:00.000001 77 device_context.cc:447] Please NOTE: device: 0, GPU Compute Capability: 8.9, Driver API "
+            "Version: 12.2, Runtime API Version: 10.2\nThe third-party dynamic library (libcudnn.so) that Paddle depends on is "
+            "not configured correctly. (error code is /usr/local/cuda/lib64/libcudnn.so: cannot open shared object file"
+        ),
+        ("library-missing", "/cu12", "10.2"),
+    ),
+    "a package for which a Mac has another": (
+        (
+            "(tools) ann@studio Downloads % pip install onnxruntime-gpu\n"
+            "ERROR: No matching distribution found for onnxruntime-gpu"
+        ),
+        ("platform-unsupported", "pip install onnxruntime", "WSL"),
+    ),
+    "a pod, where Docker's own container has the GPU": (
+        (
+            '"docker run --runtime nvidia trainer"\nkubernetes:\n'
+            "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory"
+        ),
+        ("container-no-gpu", "runtimeClassName", "--gpus"),
+    ),
+    "a rootless container, past SELinux": (
+        (
+            "$ podman run --rm --security-opt=label=disable docker.io/nvidia/cuda:12.4.1-base-ubuntu22.04 nvidia-smi\n"
+            "Failed to initialize NVML: Insufficient Permissions"
+        ),
+        ("device-permission", "no-cgroups=true", "usermod"),
     ),
     "an image for Jetson boards names the machine": (
         (

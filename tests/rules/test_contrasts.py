@@ -64,7 +64,15 @@ CASES = [
         {},
         "library-mismatch",
     ),
-    ("Unable to load cuSPARSE. Is it installed?", {}, "library-missing"),
+    ("Unable to load cuDNN. Is it installed?", {}, "library-missing"),
+    ("Unable to load cuSPARSE. Is it installed?", {}, "library-mismatch"),  # JAX has loaded cuDNN before it
+    ("ImportError: libcuda.so.1: cannot open shared object file", {"container": "docker"}, "container-no-gpu"),
+    ("ImportError: libcuda.so.1: cannot open shared object file", {}, "no-driver"),
+    (
+        "Cannot dlopen some GPU libraries.\nFound cuSOLVER version 11002, but JAX was built against version 11401",
+        {},
+        "library-mismatch",
+    ),
     ("[ze_driver.cpp:186] The name of extension is unknown: zexDriverImportExternalPointer", {}, "library-mismatch"),
     # compiled parts: absent, never built for this torch, or refused by nvcc
     ("ImportError: cannot import name '_C'", {}, "abi-mismatch"),

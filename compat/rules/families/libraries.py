@@ -37,7 +37,7 @@ class LibraryMissing(Rule):
     """A shared library that the framework needs cannot be found.
 
     Why: TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty
-        list of GPUs. The number after ``.so`` is part of the name: another major is another library.
+        list of GPUs. The number in its name is part of it: another major is another library.
     Fix: Install the package that ships the library, or put its folder on the loader's path. Never link another major.
     Sources:
         - https://www.tensorflow.org/install/pip

@@ -67,7 +67,8 @@ class PlatformUnsupported(Rule):
                 return Found(detail=f"There is no {name}{specifier} for {platform}.")
             if rows and not any(is_at(row, case.world.place) for row in rows):
                 platforms = sorted({item for row in rows for item in row.platforms})
-                detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {case.world.place}."
+                here = case.world.place.rstrip("_")
+                detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {here}."
                 return Found(detail=detail, facts=cited, sources=cite(case.matrix, rows[-1]))
         if "no-nccl-built" in case.signals and platform in {"windows", "darwin"}:
             return Found(detail=f"torch has no collective library for GPUs on {platform}.")
