@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 from compat import versions
-from compat.changes import Command, System, Variable, install
+from compat.changes import Command, Install, Package, Python, System, Variable, install
 from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import gpu_build
@@ -39,6 +39,8 @@ _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 # Libraries of torch (its folder lib), which those compiled for it find once torch is imported.
 _PAGE: Final = pattern(r"/(cu\d{2,3})/")  # of an index or a page of links, in a command
 _TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
+# The folders of NVIDIA's packages of libraries, as a shell finds them.
+_ALL: Final = """$(python -c 'import glob, nvidia; print(":".join(glob.glob(nvidia.__path__[0] + "/*/lib")))')"""
 _PYTHON: Final = pattern(r"libpython(3\.\d{1,2})\w*\.so")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
@@ -61,7 +63,7 @@ def missing(subject: Subject) -> Fix | None:
         return _amd(name, subject)
     found = gpu_build(subject) if _is_before(subject) else None
     found = found or _torn(name, subject) or _own(name, subject) or boards.library(name, subject)
-    return found or for_system(subject) or _brought(name, subject)
+    return found or for_system(subject) or _several(subject) or _brought(name, subject)
 
 
 def _is_before(subject: Subject) -> bool:
@@ -104,6 +106,26 @@ def _unnamed(subject: Subject) -> Fix | None:
         return gpu_build(subject) if named else wanted(*taken, subject) if taken else None
     of_paddle = subject.case.signals.value("paddle_library")
     return _unpackaged(f"lib{of_paddle}.so", subject) if of_paddle else None
+
+
+def _several(subject: Subject) -> Fix | None:
+    """Several libraries of one CUDA: the release that a build takes from the system, else what brings them all."""
+    names = max((heard.further for heard in subject.case.signals), key=len, default=())
+    found = [rows for name in names if (rows := runnable(_rows(name, subject), subject))]
+    majors = [{row.package.rpartition("-cu")[2] for row in rows} for rows in found]
+    common = set.intersection(*majors) if len(majors) > 1 else set[str]()
+    if len(common) != 1 or subject.program == "onnxruntime":
+        return None
+    if taken := taker(subject):
+        return wanted(*taken, subject)
+    built = gpu_build(subject) if subject.framework_name() in {"tensorflow", "jax"} else None
+    if built and not any(isinstance(one, Python) for one in built.changes):
+        return built
+    mine = {row.package: row for rows in found for row in rows if row.package.endswith(f"-cu{min(common)}")}
+    items = (Package(name=name, spec=_below(row), settles=subject.missing) for name, row in mine.items())
+    path = Variable("LD_LIBRARY_PATH", f"{_ALL}:$LD_LIBRARY_PATH")
+    text = f"Install what brings {' and '.join(names[:3])}."
+    return Fix(text, changes=(Install(packages=tuple(items)), path)) if len(mine) > 1 else None
 
 
 def _brought(name: str, subject: Subject) -> Fix | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import compat.fixes.boards as boards
 import compat.joints.libraries as joint
 from compat import versions
-from compat.changes import Install, Package, Toolkit
+from compat.changes import Install, Package, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import Subject, series
 from compat.joints.python import is_for
@@ -65,6 +65,12 @@ def wanted(name: str, row: Build, subject: Subject) -> Fix:
         return Fix(text, changes=(Install(packages=(item,), again=True),))
     wanted = _asked(row)
     told = f"CUDA {wanted['cuda']}" + (f" and cuDNN {series(wanted['cudnn'])}" if wanted.get("cudnn") else "")
+    if not on_windows(subject) and (subject.host.cuda_toolkit or "0").startswith(wanted["cuda"]):
+        folder = Variable("LD_LIBRARY_PATH", f"/usr/local/cuda-{wanted['cuda']}/lib64:$LD_LIBRARY_PATH")
+        return Fix(
+            f"Put the lib64 of {told} on the loader's path, which {name} {row.version} was built for.",
+            changes=(folder,),
+        )
     first = "put it first on PATH" if on_windows(subject) else "put its lib64 on the loader's path"
     return Fix(
         f"Install {told}, which {name} {row.version} was built for, and {first}.", changes=(Toolkit(wanted["cuda"]),)

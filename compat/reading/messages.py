@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -39,11 +39,16 @@ _EXAMPLE: Final = pattern(r"<!--[^\0]{0,4000}?-->|[(\[<][ ]{0,3}e\.?g\b[^)\]>\n]
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One message that was recognised: its row, the ``line`` it was read from, and the ``values`` captured."""
+    """One message that was recognised: its row, the ``line`` it was read from, and the ``values`` captured.
+
+    Attributes:
+        further: libraries that later lines of the same message name.
+    """
 
     signal: Signal
     line: str
     values: Mapping[str, str] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
 
     @property
     def names_nothing(self) -> bool:
@@ -109,7 +114,8 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
     lowered = text.replace("İ", "I").lower()  # each at its place: the small form of this one letter is longer
     page = _Page(text, lowered, tuple(found.span() for found in _EXAMPLE.finditer(text)))
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, page)))
-    return Hearing(heard, facts_of([item.values for item in heard]), text, said(text))
+    stated = [values for item in heard for values in (item.values, *({"library": one} for one in item.further))]
+    return Hearing(heard, facts_of(stated), text, said(text))
 
 
 class _Page(NamedTuple):
@@ -127,14 +133,15 @@ class _Page(NamedTuple):
 
 def _hear(row: Signal, page: _Page) -> Heard | None:
     """One row's first match that captures values, else its first: a title often holds the message without them."""
-    first = None
+    first, further = None, dict[str, None]()
     for found in _matches(row, page):
         values = {name: value for name, value in found.groupdict().items() if value}
-        if values or first is None:
+        if first is None or (values and not first.values):
             first = Heard(row, _line(page.text, found.start(), found.end()), values)
-        if values or not found.re.groupindex:
+        further |= dict.fromkeys(filter(None, [values.get("library")]))
+        if (first.values and "library" not in values) or not found.re.groupindex:
             break
-    return first
+    return replace(first, further=tuple(further)) if first and further else first
 
 
 def _matches(row: Signal, page: _Page) -> Iterator[re.Match[str]]:

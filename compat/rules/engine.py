@@ -224,7 +224,7 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
     """For a message that facts leave open: exactly the facts that would decide it."""
     unsure = {finding.code for finding in findings if finding.confidence != "certain"}
     questions = {}
-    if case.signals.text and not any(heard.signal.benign for heard in case.signals) and not case.signals.telling:
+    if case.signals.text and not any(heard.signal.benign for heard in case.signals) and not case.signals.harmful:
         questions[""] = Unchecked("the error text", "no message in it is known; the findings rest on the facts alone")
     for item in asked:
         wanted = item.answer.names if isinstance(item.answer, Missing) else ()

@@ -420,6 +420,21 @@ CAPTURED = {
         ),
         ("device-permission", "no-cgroups=true", "usermod"),
     ),
+    "every library that one message names, of what the build takes from the system": (
+        (
+            "tensorflow version: 2.8.0\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: none\n"
+            "Could not load dynamic library 'libcublas.so.11'; dlerror: none\n"
+            "Could not load dynamic library 'libcudnn.so.8'; dlerror: none"
+        ),
+        ("library-missing", "CUDA 11.2 and cuDNN 8", "nvidia-cudnn"),
+    ),
+    "every library that one message names, in one command": (
+        (
+            "  File \"/opt/v/lib/python3.7/site-packages/x.py\"\nCould not load dynamic library 'libcusolver.so.11'; dlerror: none\n"
+            "Could not load dynamic library 'libcudnn.so.8'; dlerror: none"
+        ),
+        ("library-missing", 'pip install nvidia-cusolver-cu11 "nvidia-cudnn-cu11', "cu12"),
+    ),
     "an image for Jetson boards names the machine": (
         (
             "with nvcr.io/nvidia/l4t-pytorch:r34.1.0-pth1.12-py3 it works\n>>> torch.__version__\n'1.12.0'\n"

@@ -325,6 +325,10 @@ FAULTY = [
     ("wrong-vendor-build", {"gpus": NAVI, "packages": {"torch": "2.5.1+cu124"}}),
     ("framework-duplicate-install", {"duplicate_packages": {"torch": ["2.1.0", "2.4.0"]}}),
     (
+        "framework-elsewhere",
+        {"packages": {"torch": "2.4.0"}, "error": "    import torch\nModuleNotFoundError: No module named 'torch'"},
+    ),
+    (
         "jax-plugin-init-failed",
         {"packages": {"jax-cuda12-plugin": "0.4.30"}, "error": "Unable to load cuDNN. Is it installed?"},
     ),

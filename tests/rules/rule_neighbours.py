@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rule_cases import A100, ADA, BLACKWELL, NAVI, PASCAL, V100, card, library, radeon
 
+NO_TORCH = "ModuleNotFoundError: No module named 'torch'"
+
 SOUND = [
     ("no-gpu-here", {"gpus": [], "packages": {"torch": "2.9.1+cpu"}, "builds": {"torch": {"runtime": "cpu"}}}),
     ("no-gpu-here", {"gpus": ADA, "packages": {"torch": "2.9.1"}, "builds": {"torch": {"runtime": "cuda12.8"}}}),
@@ -272,6 +274,11 @@ SOUND = [
     ("cudnn-drops-gpu", {"gpus": ADA, "packages": {"nvidia-cudnn-cu12": "9.12.0"}, "cudnn": "9.12.0"}),
     ("triton-gpu-too-old", {"gpus": V100, "packages": {"triton": "3.1.0"}}),
     ("framework-duplicate-install", {"duplicate_packages": {"torch": ["2.5.1", "2.5.1"]}}),
+    (
+        "framework-elsewhere",  # pip builds in an environment of its own
+        {"packages": {"torch": "2.4.0"}, "error": f"Preparing metadata (setup.py): error\n{NO_TORCH}"},
+    ),
+    ("framework-elsewhere", {"packages": {"torchvision": "0.19.0"}, "error": NO_TORCH}),
     ("python-tag-mismatch", {"python": "3.11.4", "builds": {"flash-attn": {"python_tag": "cp311"}}}),
     ("abi-mismatch", {"packages": {"torch": "2.5.1"}, "builds": {"flash-attn": {"torch": "2.5"}}}),
     (

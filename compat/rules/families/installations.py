@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.commands as commanded
 import compat.rules.deeds as deeds
 from compat.changes import Command, Example, Uninstall, Variable, install
-from compat.findings import Fix
+from compat.findings import Evidence, Fix
 from compat.joints.packages import apart
 from compat.matrix.processors import find_processor, plugins
 from compat.rules.lookups import cite
@@ -135,6 +135,30 @@ class FrameworkDuplicateInstall(Rule):
                     severity="warning" if name == "numpy" else None,  # one copy of numpy hides the other, and works
                 )
         return None
+
+
+class FrameworkElsewhere(Rule):
+    """The framework is installed for another Python than the one that runs.
+
+    Why: Each environment has its own packages, and the pip that is first on PATH need not be that of the Python, or of
+        the notebook, that runs the program.
+    Fix: Compare the two, then install by the Python that runs the program: python -m pip install.
+    Sources: https://packaging.python.org/en/latest/tutorials/installing-packages/
+    """
+
+    area = "framework"
+    changes = (Command("python -c 'import sys; print(sys.executable)'"), Command("pip --version"))
+
+    def check(self, packages: Mapping[str, str], signals: Hearing, matrix: Matrix) -> Outcome:
+        """A program does not find a framework that is listed as installed."""
+        heard = signals.get("framework-absent")
+        row = matrix.package(heard.values["absent"]) if heard else None
+        name = next((one for one in packages if row and one in {row.name, *row.aliases}), "")
+        if not heard or not name or signals.get("build-isolation", "uv-build-isolation"):
+            return None
+        quote = (Evidence("error", heard.line, "error text"),)
+        detail = f"{name} {packages[name]} is listed, and the Python that runs does not find it."
+        return Found(detail=detail, facts=(f"packages.{name}",), extra=quote, confidence="likely")
 
 
 class JaxPluginInitFailed(Rule):

@@ -59,7 +59,9 @@ class LibraryMissing(Rule):
         missing = next((name for name in reversed(names) if name in known), *names[:1] or ("",))
         if missing:
             other = self._other_major(missing, host)
-            return Found(detail=f"{missing} cannot be found.{other}", facts=("libraries",))
+            told = [name for heard in signals for name in heard.further if name in names and name != missing]
+            every = " and ".join([*dict.fromkeys(told), missing][-3:])
+            return Found(detail=f"{every} cannot be found.{other}", facts=("libraries",))
         if _was_loaded(signals):
             return None
         if wrong := self._system(host, matrix, told=bool(signals.pointing("library-missing"))):
