@@ -39,8 +39,6 @@ _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 # Libraries of torch (its folder lib), which those compiled for it find once torch is imported.
 _PAGE: Final = pattern(r"/(cu\d{2,3})/")  # of an index or a page of links, in a command
 _TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
-# The folders of NVIDIA's packages of libraries, as a shell finds them.
-_ALL: Final = """$(python -c 'import glob, nvidia; print(":".join(glob.glob(nvidia.__path__[0] + "/*/lib")))')"""
 _PYTHON: Final = pattern(r"libpython(3\.\d{1,2})\w*\.so")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
@@ -123,9 +121,8 @@ def _several(subject: Subject) -> Fix | None:
         return built
     mine = {row.package: row for rows in found for row in rows if row.package.endswith(f"-cu{min(common)}")}
     items = (Package(name=name, spec=_below(row), settles=subject.missing) for name, row in mine.items())
-    path = Variable("LD_LIBRARY_PATH", f"{_ALL}:$LD_LIBRARY_PATH")
-    text = f"Install what brings {' and '.join(names[:3])}."
-    return Fix(text, changes=(Install(packages=tuple(items)), path)) if len(mine) > 1 else None
+    text = f"Install what brings {' and '.join(names[:3])}: site-packages/nvidia/*/lib go on the loader's path."
+    return Fix(text, changes=(Install(packages=tuple(items)),)) if len(mine) > 1 else None
 
 
 def _brought(name: str, subject: Subject) -> Fix | None:
