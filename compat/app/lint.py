@@ -193,11 +193,13 @@ def _asks(names: Sequence[str], walked: Collection[str]) -> tuple[list[Ask], lis
             unread.append(Unchecked(name, str(error).removeprefix(f"{name}: ")))
     asks = list(given.values())
     seen = {Path(name).resolve() for name in names}
-    for name, ask in given.items():
-        for path in (_built_from(file, Path(name).resolve().parent) for file in ask.files):
-            if path is not None and path not in seen:
-                seen.add(path)
-                asks.append(ask_of(_as_given(path, name)))
+    for place, (name, ask) in enumerate(given.items()):
+        paths = [_built_from(file, Path(name).resolve().parent) for file in ask.files]
+        built = {path: ask_of(_as_given(path, name)) for path in paths if path is not None}
+        if ask.kind == "devcontainer":
+            asks[place] = sources.joined(ask, list(built.values()) if None not in paths else ())
+        asks += (one for path, one in built.items() if path not in seen)
+        seen |= {*built}
     return asks, unread
 
 

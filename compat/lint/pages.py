@@ -199,7 +199,8 @@ class VersionDoesNotExist(FileRule):
 class RequirementUnreadable(FileRule):
     """A line is no requirement.
 
-    Lines of requirements files that pip's own parser (packaging) refuses, and that are no option, path or address.
+    Lines of requirements files, and words of `pip install`, that pip's own parser (packaging) refuses, and that are no
+    option, path or address; short options that pip has not.
 
     Why: pip reads the whole file before it installs anything, and stops at the first such line.
     Fix: Write one requirement a line, with `==` for a version.
@@ -212,7 +213,7 @@ class RequirementUnreadable(FileRule):
 class RequirementUnquoted(FileRule):
     """A requirement holds a < or > that the shell takes for itself.
 
-    Requirements of RUN steps in which a `<` or `>` before a version stands outside quotes.
+    Requirements of RUN steps and of a workflow's in which a `<` or `>` before a version stands outside quotes.
 
     Why: The shell reads a file for `<`, and pip does not run without it; for `>` it writes one, and pip sees no bound.
     Fix: Put the requirement into quotes.
@@ -223,10 +224,11 @@ class RequirementUnquoted(FileRule):
 
 
 class InstructionUnknown(FileRule):
-    """A line of a Dockerfile cannot be read.
+    """A line stops the build before it begins.
 
     The first word of each instruction, against those that Docker's builder knows; what stands before the first FROM; a
-    COPY or ADD of one path; quotes of a RUN that nothing closes.
+    COPY or ADD of one path; quotes of a RUN that nothing closes; the service of a development container, against those
+    of its compose files.
     Templates and files with a frontend of their own are left alone.
 
     Why: The builder reads the whole file first, and stops at such a line before it runs any step; a shell stops at
@@ -234,6 +236,7 @@ class InstructionUnknown(FileRule):
     Fix: End the line above with a backslash if this one continues it; otherwise begin it with an instruction.
     Sources:
         - https://docs.docker.com/reference/dockerfile/
+        - https://containers.dev/implementors/json_reference/
     """
 
 

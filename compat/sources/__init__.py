@@ -6,7 +6,7 @@ Knows no matrix and gives no verdict; :mod:`compat.lint` judges.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -74,6 +74,13 @@ def read(text: str, file: str) -> Ask:
     }
     text = text.translate(_NO_ENDS)
     return replace(readers[kind_of(text, file)](text, file), silenced=_silenced(text))
+
+
+def joined(ask: Ask, files: Sequence[Ask]) -> Ask:
+    """What a devcontainer.json asks for with what its compose files say: :func:`compat.sources.devcontainer.joined`."""
+    from compat.sources import devcontainer
+
+    return devcontainer.joined(ask, [one for one in files if one.kind == "compose"])
 
 
 def _silenced(text: str) -> dict[int, frozenset[str]]:

@@ -7,7 +7,7 @@ allowed; ``hostRequirements.gpu``); devcontainers/features, src/nvidia-cuda/inst
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -35,8 +35,12 @@ def read(text: str, file: str) -> Ask:
     files = tuple(item.text for item in _files(document) if item.text)
     arguments = tuple(document.get("runArgs").items())
     gpus = _requested(arguments)
+    composed, named = bool(document.get("dockerComposeFile").items()), document.get("service")
     service = Service(
         name="the container",
+        image_line=named.line if composed and named.text else 0,
+        runtime=named.text if composed else "",
+        resource_line=next((line for line, _ in gpus if composed), 0),
         devices=tuple(device for _, device in gpus),
         env={name: item.text for name, item in env.items()},
         line=document.line,
@@ -45,6 +49,23 @@ def read(text: str, file: str) -> Ask:
     stages = (_stage(document, image),) if image.text else ()
     wants = any(item.text.startswith("--gpus") for item in arguments) or _needs_gpu(document)
     return Ask(file=file, kind="devcontainer", stages=stages, services=(service,), files=files, gpu=wants)
+
+
+def joined(ask: Ask, files: Sequence[Ask]) -> Ask:
+    """What it asks for with what its compose files say of its service; they may include others, which add to them.
+
+    Source: "devcontainer.json reference": ``service`` names one of ``dockerComposeFile``, beside which ``runArgs`` is
+    not used.
+    """
+    own = ask.services[0]
+    there = [one for file in files for one in file.services]
+    found = [one for one in there if one.name == own.runtime]
+    gives = any(one.gpu or one.runtime for one in found)
+    unused = own.resource_line if there and not gives else 0
+    names = ", ".join(dict.fromkeys(one.name for one in there))
+    why = (own.image_line, f"Its compose files have no service {own.runtime}", f"Name one of theirs: {names}.")
+    service = replace(own, runtime="", image_line=0, resource_line=unused)
+    return replace(ask, services=(service,), refused=(why,) if names and own.image_line and not found else ())
 
 
 def plain(text: str) -> str:

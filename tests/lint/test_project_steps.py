@@ -127,6 +127,8 @@ def refused(folder, text):
         ("requests [security] >= 2.8.1, == 2.8.*\nfoo (>=1.0)\nbar==1 --hash=sha256:aa\n", []),
         ("${NAME}\n{{ cookiecutter.framework }}\ntorch==2.6.0\n", []),
         ("blas=1.0=mkl\nnumpy=1.24.3=py310\ntorch==2.6.0\n", []),  # what conda exports
+        ("'torch==2.6.0',\n'numpy',\n", [1, 2]),  # cut from a list of Python's
+        ("".join(f'"{name}",\n' for name in ("torch", "numpy", "scipy", "pandas")), [1]),  # one cause, told once
         ("Notes of the week\nwe went to the sea\nand it rained all day\ntorch\n", []),
     ],
 )
@@ -141,3 +143,27 @@ def test_the_same_line_in_a_file_that_a_dockerfile_installs_is_told_at_the_step(
     (tmp_path / "Dockerfile").write_text(text)
     found = lint_files(["Dockerfile"], MATRIX).findings
     assert [(one.place.line, one.code) for one in found if one.severity == "error"] == [(3, "requirement-unreadable")]
+
+
+def composed(folder, own, compose):
+    (folder / ".devcontainer").mkdir()
+    (folder / ".devcontainer" / "devcontainer.json").write_text(own)
+    (folder / "compose.yml").write_text(compose)
+    found = lint_files([str(folder / ".devcontainer" / "devcontainer.json")], MATRIX).findings
+    return {(one.code, one.severity, one.place.line) for one in found if one.place.file.endswith("devcontainer.json")}
+
+
+OWN = '{"dockerComposeFile": "../compose.yml",\n "service": "%s",\n "runArgs": ["--gpus", "all"]}\n'
+DEVICES = "    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("service", "devices", "told"),
+    [
+        ("dev", "", {("container-no-gpu", "warning", 3)}),  # runArgs is for an image or a Dockerfile
+        ("dev", DEVICES, set()),
+        ("tool", DEVICES, {("instruction-unknown", "error", 2), ("container-no-gpu", "warning", 3)}),
+    ],
+)
+def test_a_development_container_takes_service_and_gpu_from_its_compose_file(tmp_path, service, devices, told):
+    assert composed(tmp_path, OWN % service, "services:\n  dev:\n    image: team/dev:1\n" + devices) == told
