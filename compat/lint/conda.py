@@ -144,26 +144,42 @@ def absent(scene: Scene) -> Iterator[Finding]:
             closed = row.alone or not row.channels or named - {"nodefaults"} <= {*row.channels}
             if row.newest and closed and not _reaches(request.spec, row.newest):
                 yield _absent(scene, request, f"{request.text} is not there, {row.newest} is the last one", row)
-            elif request.name == "pytorch-cuda":
-                yield from _other_cuda(scene, step)
+            elif request.name in _CONDA_CUDA:
+                yield from _other_cuda(scene, step, request)
 
 
-def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
-    """A pytorch-cuda for which the channel has no build of the release asked for, or of any."""
-    named = {request.name: request for request in step.requests}
-    torch, cuda = named.get("pytorch"), named["pytorch-cuda"]
-    wanted = re.fullmatch(r"==(\d+\.\d+)(?:\.\*)?", cuda.spec)
+def _other_cuda(scene: Scene, step: Install, cuda: Request) -> Iterator[Finding]:
+    """A CUDA for which PyTorch's channel has no build of the release asked for, or of any.
+
+    Each of its builds names its CUDA as one to have beside it; that for the CPU names none, and is what is left.
+    Source: PyTorch, "Installing previous versions" (a line for each build of a release); conda documentation, "Managing
+    channels" (of a package that several channels have, the first one's builds are taken).
+    """
+    torch = next((one for one in step.requests if one.name == "pytorch"), None)
+    wanted = re.fullmatch(r"==(\d+\.\d+)(?:\.\d+)?(?:\.\*)?", cuda.spec)
     release = re.fullmatch(r"==(\d+\.\d+(?:\.\d+)?)(?:\.\*)?", torch.spec) if torch else None
-    if wanted is None:
+    named, split = cuda.name == "pytorch-cuda", scene.matrix.turn("pytorch-cuda").version
+    order = [one for one in step.channels if one in {"pytorch", "conda-forge", "defaults", "main", "anaconda"}]
+    open_ = torch is None or torch.build or torch.channel not in {"", "pytorch"} or order[:1] != ["pytorch"]
+    if wanted is None or (not named and (release is None or open_ or versions.at_least(release[1], split))):
         return
     last = next((row.newest for row in scene.matrix.table("conda") if row.name == "pytorch"), "")
-    bound = f"=={release[1]}.*" if release else f">={scene.matrix.turn('pytorch-cuda').version},<={last}"
+    bound = f"=={release[1]}.*" if release else f">={split},<={last}"
     rows = [row for row in scene.matrix.builds("torch") if versions.admits(bound, row.version)]
     built = {row.runtime.removeprefix("cuda") for row in rows if row.runtime.startswith("cuda")}
     known = rows and all(versions.parsed(row.version) <= versions.parsed(last) for row in rows)
-    if known and wanted[1] not in built:
-        detail = f"{cuda.text}: PyTorch {release[1] if release else 'of that channel'} was built for CUDA "
-        yield _absent(scene, cuda, detail + ", ".join(sorted(built, key=versions.release)), rows[0])
+    if not known or wanted[1] in built:
+        return
+    detail = f"{cuda.text}: PyTorch {release[1] if release else 'of that channel'} was built for CUDA "
+    detail += ", ".join(sorted(built, key=versions.release))
+    if named:
+        yield _absent(scene, cuda, detail, rows[0])
+        return
+    level: Severity = "error" if order == ["pytorch"] else "warning"
+    yield finding(
+        "accidental-cpu-wheel", scene, cuda.line, f"{detail}: what is left is the build for the CPU.", severity=level,
+        confidence="likely", fix="Ask for one of these.", sources=(scene.matrix.cite(rows[0]),),
+    )  # fmt: skip
 
 
 def _reaches(spec: str, newest: str) -> bool:

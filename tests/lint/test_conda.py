@@ -120,3 +120,24 @@ def test_the_cuda_beside_condas_pytorch_says_which_build_a_driver_has_to_serve()
     old, new = (lint(ask, MATRIX, on=Host({"driver": Fact(one, "")})) for one in ("470.82.01", "550.54"))
     assert "driver-too-old-for-runtime" in {one.code for one in old.findings}
     assert "driver-too-old-for-runtime" not in {one.code for one in new.findings}
+
+
+CPU = "accidental-cpu-wheel"
+
+
+@pytest.mark.parametrize(
+    ("channels", "packages", "level"),
+    [
+        ("pytorch, nvidia", ["pytorch=1.11.0", "cudatoolkit=11.1"], "error"),  # 10.2, 11.3 and 11.5 there
+        ("pytorch", ["pytorch==1.12.1", "cudatoolkit=11.7.0"], "error"),
+        ("pytorch, conda-forge", ["pytorch=1.11.0", "cudatoolkit=11.2"], "warning"),  # which builds for others
+        ("pytorch, nvidia", ["pytorch=1.11.0", "cudatoolkit=11.3"], ""),
+        ("pytorch", ["pytorch=1.9.0", "cudatoolkit=11.1.74"], ""),
+        ("conda-forge, pytorch", ["pytorch=1.11.0", "cudatoolkit=11.2"], ""),
+        ("pytorch", ["pytorch=1.11.0=py3.9_cuda11.3_cudnn8.2.0_0", "cudatoolkit=11.1"], ""),
+        ("pytorch, nvidia", ["pytorch=2.0.1", "pytorch-cuda=11.8", "cudatoolkit=11.1"], ""),
+        ("pytorch", ["pytorch", "cudatoolkit=11.1"], ""),  # some release was
+    ],
+)
+def test_a_cuda_that_no_build_of_pytorchs_channel_is_for_leaves_the_one_for_the_cpu(channels, packages, level):
+    assert {one for one in codes(channels, packages) if one[0] == CPU} == ({(CPU, level, 4)} if level else set())
