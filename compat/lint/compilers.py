@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.toolkit as joint
 import compat.lint.images as images
+import compat.lint.origins as origins
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
@@ -37,8 +38,6 @@ _NAMED_EXTENSION: Final = re.compile(
 _EXTENSION: Final = re.compile(
     rf"{_NAMED_EXTENSION.pattern}|torch-cluster|setup\.py (install|develop|bdist)", re.IGNORECASE
 )
-# Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
-_ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
 _FETCHES: Final = re.compile(r"(?:\S*python[\d.]* -m |uv )?\S*pip[\d.]* (?:\S+ )*?install ")
 # What may bring a framework without naming it: tools that read a project or a list of their own, sources, addresses.
 _MAY_BRING: Final = re.compile(
@@ -114,7 +113,9 @@ def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
             detail = f"{item.request.text} is to be compiled with CUDA; {base.reference} has no toolkit."
             yield of_base("image-runtime-not-devel", scene, item.request.line, detail, severity="warning")
             return
-        if not _ASKS_NVCC.fullmatch(name) or item.request.url.endswith(".whl") or item.step.find_links:
+        package = scene.matrix.package(name)
+        fetches = package is not None and package.name == name and package.force_build
+        if not fetches or item.request.url.endswith(".whl") or item.step.find_links:
             continue
         detail = f"{item.request.text} asks nvcc when it is installed; {base.reference} has none."
         code, line = "image-runtime-not-devel", item.request.line
@@ -196,12 +197,12 @@ def isolated(scene: Scene) -> Iterator[Finding]:
         return  # whose newest pip is an older one
     for step in scene.stage.installs:
         renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)
-        own = step.home == PROJECT or step.find_links or step.index or step.extra_indexes or step.branch
+        own = step.home == PROJECT or step.index or step.branch
         newest = step.manager == "uv" or (step.manager == "pip" and (renewed or listed))
         if not newest or own or "--no-build-isolation" in step.options or scene.ask.kind == "lock":
             continue
         for one in step.requests:
-            if _imports_torch(one, scene.matrix) and not one.marker:
+            if _imports_torch(one, step, scene.matrix):
                 detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
                 level: Severity = "warning" if listed and not conda else "error"
                 fix = "Install torch first, then this with --no-build-isolation."
@@ -221,9 +222,9 @@ def before_torch(scene: Scene) -> Iterator[Finding]:
     asked = [
         (one.line, one.text, scene.stage.installs[:number])
         for number, step in enumerate(scene.stage.installs)
-        if step.manager in {"pip", "uv"} and not (step.find_links or step.index or step.extra_indexes or step.branch)
+        if step.manager in {"pip", "uv"} and not (step.index or step.branch)
         for one in step.requests
-        if _imports_torch(one, scene.matrix) and not one.marker
+        if _imports_torch(one, step, scene.matrix)
     ]
     places = [_place(row) for row in _repositories(scene)]
     for command in scene.stage.commands:
@@ -258,10 +259,12 @@ def _has_no_torch(scene: Scene, line: int, before: Sequence[Install]) -> bool:
     return not (hidden or run) and all(_BUILDS_ALONE.fullmatch(name) for name in asked)
 
 
-def _imports_torch(request: Request, matrix: Matrix) -> bool:
+def _imports_torch(request: Request, step: Install, matrix: Matrix) -> bool:
     """Whether what an installer takes comes as source, and its build script imports torch without saying so."""
     package = matrix.package(request.name)
-    if request.url or package is None or not package.unlisted or package.name != request.name:
+    if request.url or request.marker or package is None or not package.unlisted or package.name != request.name:
+        return False
+    if origins.elsewhere(origins.origins(step, matrix), request.name, matrix):
         return False
     newest = max((row.version for row in matrix.builds(package.name)), key=versions.parsed, default="0")
     return versions.admits(package.unlisted, request.exact or newest) is True

@@ -11,6 +11,8 @@ from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request, seen
 from compat.lint.walk import Taken, alike, together
+from compat.matrix import measured
+from compat.names import normalise
 from compat.sources.values import PROJECT
 
 if TYPE_CHECKING:
@@ -117,6 +119,24 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
         yield of_request("accidental-cpu-wheel", item, scene, detail, fix=fix, rows=(item.build,))
 
 
+def without_extra(scene: Scene) -> Iterator[Finding]:
+    """version-does-not-exist: a pinned release without an extra that others of its package have; pip only warns.
+
+    Only what decides is recorded of an extra, so that one of which no release has a line may be there.
+    """
+    for item in scene.own if scene.ask.kind != "lock" else ():
+        name, seen_ = item.request.name, measured.release(item.request.name, item.request.exact.partition("+")[0])
+        if not item.request.exact or item.request.url or seen_ is None or not seen_.lines or item.step.branch:
+            continue
+        for extra in set(map(normalise, item.request.extras)) - measured.extras(name, seen_.version):
+            if not any(extra in measured.extras(name, version) for version in measured.releases(name)):
+                continue
+            detail = f"{item.request.text}: {name} {seen_.version} has no extra {extra}, and pip goes on without it."
+            first = next((row.version for row in scene.rows(name) if extra in row.extras), "")
+            fix = f"Ask for {name}[{extra}]=={first}, or leave it out." if first else "Leave it out."
+            yield of_request("version-does-not-exist", item, scene, detail, severity="warning", fix=fix)
+
+
 def _with_extra(item: Taken, dropped: list[str], scene: Scene) -> str:
     """The request with the extras that its release has in the place of dropped ones: the same CUDA, else the next."""
     build = item.build
@@ -201,4 +221,4 @@ def _is_cpu(item: Taken, scene: Scene) -> bool:
     return bool(rows) and all(row.runtime == "cpu" or row.runtime.startswith("metal") for row in rows)
 
 
-RULES: Final = (cpu_by_accident, backend_by_device, half_installed, lifted, doubled)
+RULES: Final = (without_extra, cpu_by_accident, backend_by_device, half_installed, lifted, doubled)

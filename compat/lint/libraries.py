@@ -47,10 +47,11 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
     for item in map(_by_tag, scene.lasting):
         if item.request.name != "jaxlib" or not packaged:
             yield from _judged(_at_least(item, scene), base, scene)
-    for application, item in _brought_along(scene):
-        for each in _judged(item, base, scene):
-            if each.severity != "error":  # an older minor mostly serves, and nobody chose the newest on purpose
-                continue
+    for application, found in _brought_along(scene):
+        judged = [[(item, each) for each in _judged(item, base, scene)] for item in found]
+        # an older minor mostly serves, and nobody chose the newest on purpose
+        faults = [[one for one in each if one[1].severity == "error"] for each in judged]
+        for item, each in faults[-1] if all(faults) else ():
             yield replace(each, detail=f"{application} brings {item.request.name}: {each.detail}", confidence="likely")
 
 
@@ -99,8 +100,10 @@ def _judged(item: Taken, base: Base, scene: Scene) -> Iterator[Finding]:
         yield from _other_runtime(item, wanted, scene)
 
 
-def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
+def _brought_along(scene: Scene) -> Iterator[tuple[str, list[Taken]]]:
     """What applications without a version bring, in the newest build that fits, where the file does not ask for it.
+
+    Of several Pythons that the environment may have, each with the build for it.
 
     A release of an application from before may bound what it brings, so one with a version is left alone.
     """
@@ -112,9 +115,10 @@ def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
         for name in rows[item.request.name].pulls:
             if name not in asked:
                 request = Request(name=name, line=item.request.line)
-                place = origins.Place(item.python, scene.platform, scene.glibc)
-                found = origins.outcome(request, item.step, scene.matrix, place)
-                yield item.request.text, replace(item, request=request, outcome=found)
+                pythons = [item.python] if item.python else in_order(scene.pythons) or [""]
+                places = [origins.Place(python, scene.platform, scene.glibc) for python in pythons]
+                found = [(one.python, origins.outcome(request, item.step, scene.matrix, one)) for one in places]
+                yield item.request.text, [replace(item, request=request, outcome=o, python=p) for p, o in found]
 
 
 def _at_least(item: Taken, scene: Scene) -> Taken:
@@ -259,7 +263,10 @@ def _image_for(build: Build | None, scene: Scene) -> str:
     minors = [(origins.number(bases.cuda_minor(one)), one) for one in fits]
     minors = [(minor, one) for minor, one in minors if minor[:1] == cuda[:1] and minor >= cuda]  # a later one serves it
     minors = [(minor, one) for minor, one in minors if minor == min(each[0] for each in minors)]
-    best = max((one for _, one in minors), key=lambda one: (one.os == base.os, origins.number(one.os)), default=None)
+    digits = "0123456789."
+    kin = base.os.rstrip(digits)
+    near = [(one.os == base.os, one.os.rstrip(digits) == kin, origins.number(one.os), one) for _, one in minors]
+    best = max(near, key=lambda each: each[:3], default=(None,))[-1]
     return f"Start from {best.reference}." if best else ""
 
 

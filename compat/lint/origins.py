@@ -19,7 +19,7 @@ from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from packaging.version import Version
 
@@ -112,6 +112,17 @@ def origins(step: Install, matrix: Matrix, name: str = "") -> tuple[Origin, ...]
     return (first, *chosen, *(place for place in others if not (place.apart and name in settled(matrix))))
 
 
+def elsewhere(places: Iterable[Origin], name: str, matrix: Matrix) -> bool:
+    """Whether a place beside the default index may have a package, as far as what the places hold is known."""
+    package = matrix.package(name)
+    rows = [row for row in matrix.builds(package.name) if row.install_name == name] if package else []
+    for place in places:
+        open_ = place.partial or place.index is None
+        if place.url and (open_ or any(map(place.has, rows)) if rows else not place.beside or name in place.beside):
+            return True
+    return False
+
+
 def _feed(url: str, matrix: Matrix) -> Origin:
     """The place behind an index that is asked beside the default one.
 
@@ -131,7 +142,8 @@ def origin(url: str, matrix: Matrix) -> Origin:
     if "nightly" in parts.path:
         return Origin(url, None, nightly=True)
     if found := _STABLE_PAGE.search(parts.path) if "pytorch" in parts.netloc else None:
-        return Origin(url, "pytorch", found["variant"] or "")
+        own = next(row for row in matrix.table("indexes") if row.name == "pytorch")
+        return Origin(url, "pytorch", found["variant"] or "", beside=own.beside)
     for row in matrix.table("indexes"):
         variant = r"(?P<variant>[\w.+%/-]+)" if row.apart else r"(?P<variant>[\w.-]+)"
         pattern = re.escape(row.url.rstrip("/")).replace(re.escape("{variant}"), variant)

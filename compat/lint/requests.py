@@ -15,8 +15,8 @@ from compat.joints.build import is_unseen
 from compat.joints.libc import is_read
 from compat.joints.python import in_order, is_for
 from compat.joints.verdict import is_inferred
-from compat.lint.finding import finding, of_request, seen
-from compat.lint.walk import together
+from compat.lint.finding import of_request, seen
+from compat.lint.walk import parts_of, together
 from compat.matrix import measured
 from compat.sources.requirements import BEHIND, HASHED
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from compat.sources.values import Request
 
 _PIPS: Final = ("pip-names", "pip-three")  # the first pip that reads the names of all wheels, and the first of Python 3
-_OWN_LINE: Final = "Write the option on a line of its own."
 _MARKS: Final = {"Windows": "win32", "macOS": "darwin"}
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
@@ -47,7 +46,7 @@ def unmet(scene: Scene) -> Iterator[Finding]:
         if made and pythons and not old and not pythons & {*made}:
             detail = f"{wheel} is for Python {' or '.join(made)}, and here is {' or '.join(in_order(pythons))}."
             yield of_request("python-unsupported", item, scene, detail)
-        elif not item.python and pythons and _out_of_reach(item, pythons, scene):
+        elif pythons and _out_of_reach(item, pythons, scene):
             yield _no_python(item, scene, pythons)
         if item.outcome.why == "foreign" and (id(item.step) in told or _may_be_there(item, scene)):
             continue
@@ -85,7 +84,8 @@ def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
 def _may_be_there(item: Taken, scene: Scene) -> bool:
     """Whether a package without rows may have come before: with the base, from a list not at hand, or in a lock."""
     unread = any(step.files and step.line < item.step.line for part in scene.chain for step in part.installs)
-    brought = scene.base is not None and scene.base.kind not in {"python", "plain"}
+    base = scene.base
+    brought = base is not None and (bool(base.installed) or base.kind not in {"cuda", "python", "plain"})
     before = "--locked" in item.step.options or unread or brought or bool(scene.conda)
     return before and scene.matrix.package(item.request.name) is None
 
@@ -194,12 +194,25 @@ def _no_version(item: Taken, scene: Scene) -> Finding:
 
 
 def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
-    """Whether a release has wheels, and none of them for a Python that the base image can have."""
-    if not item.request.exact or item.request.url:
+    """Whether a release has wheels, and none of them for a Python that the base image can have.
+
+    Of a package without rows what was measured counts, where no other place than the default index may have more.
+    """
+    name, exact = item.request.name, item.request.exact
+    if not exact or item.request.url:
         return False
-    release = item.request.exact.partition("+")[0]
-    rows = [row for row in scene.rows(item.request.name) if row.version == release]
-    return bool(rows) and all(row.python and not {*row.python} & {*pythons} for row in rows)
+    if scene.matrix.package(name) is not None:
+        release = exact.partition("+")[0]
+        rows = [row for row in scene.rows(name) if row.version == release]
+        return not item.python and bool(rows) and all(row.python and not {*row.python} & {*pythons} for row in rows)
+    seen = (
+        None
+        if scene.ask.kind == "lock" or origins.elsewhere(item.origins, name, scene.matrix)
+        else measured.release(name, exact)
+    )
+    if seen is None or item.outcome.why == "kept" or _may_be_there(item, scene):
+        return False
+    return not any(seen.serves(python, scene.platform, scene.matrix) for python in pythons)
 
 
 def _not_installable(item: Taken, scene: Scene) -> Finding:
@@ -245,9 +258,13 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
     if scene.ask.kind == "requirements" and any(item.request.name == "python" for item in scene.own):
         return  # a list for `conda create --file`
     for item in scene.own:
-        others = (place for place in item.origins if place.url and not (place.apart and place.beside))
-        request, named = item.request, any(others) or any(item.request.name in one.beside for one in item.origins)
-        if request.url or request.marker or item.step.branch or named:
+        request = item.request
+        if (
+            request.url
+            or request.marker
+            or item.step.branch
+            or origins.elsewhere(item.origins, request.name, scene.matrix)
+        ):
             continue
         if page := pages.get(request.name):
             what, fix = f"{request.text} is on a page of its own, and on no index", f"Add --find-links {page.url}"
@@ -275,41 +292,18 @@ def _is_notice(row: Notice, request: Request) -> bool:
     return not (row.versions and request.exact) or versions.admits(row.versions, request.exact) is True
 
 
-def refused(scene: Scene) -> Iterator[Finding]:
-    """requirement-unreadable: lines that pip's own parser refuses; a file of mostly other text is no such file."""
-    for step in scene.stage.installs:
-        prose = [text for _, text in step.refused if not re.match(r"-|[\w.\[\]-]+\s*(?:[=<>~!]|-)", text)]
-        if step.manager not in {"pip", "uv"} or len(step.requests) + len(step.refused) <= 3 * len(prose):
-            continue
-        if any(re.search(r"^(?:python=[\d.]+|[\w.-]+=[^=\s]+=[^=\s]+)$", text) for _, text in step.refused):
-            continue  # a list for `conda create --file`, as `conda list --export` writes it
-        places = (step.index, *step.extra_indexes, *step.find_links)
-        for line, text in step.refused:
-            then, behind = "is no requirement: the install stops", BEHIND.search(text)
-            if text.startswith("-"):  # pip's req_file.py: of a line that begins with an option only options count
-                then = "begins with an option: pip passes over the rest"
-            elif behind and ("+" in text[: behind.start()] or behind[2] in places):
-                continue  # without that place it is on none: told as such
-            elif behind:
-                then = f"has {behind[1]} behind a requirement: pip passes over it"
-            yield finding(
-                "requirement-unreadable", scene, line, f"`{text[:80]}` {then}.", fix=_OWN_LINE if behind else "",
-                severity="warning" if step.branch or behind or text.startswith("-") else "error",
-            )  # fmt: skip
-
-
 def _no_python(item: Taken, scene: Scene, here: Collection[str] = ()) -> Finding:
     """A release that has no wheel for the stage's Python, with those that it has."""
     exact, platforms = item.request.exact, {"any", scene.platform}
-    builds = [
-        b for b in scene.rows(item.request.name) if b.version == exact.partition("+")[0] and platforms & {*b.platforms}
-    ]
+    rows = scene.rows(item.request.name) or [part.build for part in parts_of(item.request, None, scene.matrix)]
+    builds = [b for b in rows if b.version == exact.partition("+")[0] and platforms & {*b.platforms}]
     builds = [b for b in builds if b.full_version == exact] or builds
     builds = [b for b in builds if {*item.request.extras} & {*b.extras, *b.also}] or builds
     pythons = sorted({p for b in builds for p in b.python}, key=origins.number)
     python = item.step.python or item.python or " or ".join(in_order(here))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
-    moved = nearest.there(item, scene) if scene.python and exact else ""
+    known = scene.matrix.package(item.request.name) is not None
+    moved = nearest.there(item, scene) if scene.python and exact and known else ""
     one = f"a release of {item.request.name} for {python if python.count('.') == 1 else 'one of these'}"
     return of_request(
         "python-unsupported", item, scene, f"{item.request.text} has no wheel for Python {python}{offered}.",
@@ -391,4 +385,4 @@ _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "renamed": _renamed,
 }
 
-RULES: Final = (refused, unmet, nowhere, shadowed, vendors.wrong_vendor)
+RULES: Final = (unmet, nowhere, shadowed, vendors.wrong_vendor)

@@ -12,6 +12,8 @@ from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.facts import Host
     from compat.lint.bases import Base
     from compat.lint.walk import Taken
@@ -157,9 +159,10 @@ class Scene:
             return frozenset({self.python})
         if self.base is None and self.ask.python:
             return frozenset(world.python for world in self.worlds)
-        others = any(re.fullmatch(r"python3\.\d+", request.name) for request in self.apt)
-        untouched = self.base is not None and not self.conda and not others and not brings_pythons(self.commands)
-        return bases.pythons_of(self.base, self.matrix) if self.base and untouched else frozenset()
+        if self.base is None or self.conda or brings_pythons(self.commands):
+            return frozenset()
+        named, own = pythons_of_apt(self.apt), bases.python_of(self.base, self.matrix)
+        return named | {own} if named and own else frozenset() if named else bases.pythons_of(self.base, self.matrix)
 
     @cached_property
     def rocm(self) -> str:
@@ -202,6 +205,12 @@ def vendor_runtime(machine: Host) -> str:
 
 def _extras(request: Request) -> set[str]:
     return {normalise(extra) for extra in request.extras}
+
+
+def pythons_of_apt(requests: Iterable[Request]) -> frozenset[str]:
+    """Pythons that packages of the system bring by their names: ``python3.9``."""
+    found = (re.fullmatch(r"python(3\.\d{1,2})", request.name) for request in requests)
+    return frozenset(one[1] for one in found if one)
 
 
 def brings_pythons(commands: tuple[Command, ...], own: str = "") -> bool:

@@ -10,7 +10,7 @@ import compat.lint.bases as bases
 import compat.lint.conda as condas
 import compat.lint.contents as contents
 import compat.lint.walk as walk
-from compat.lint.scene import Scene, brings_pythons, vendor_runtime
+from compat.lint.scene import Scene, brings_pythons, pythons_of_apt, vendor_runtime
 from compat.sources.values import BUILT, IMAGED, ORDERED, Ask, Command, Install, Request, Stage
 
 if TYPE_CHECKING:
@@ -79,12 +79,14 @@ def _scene(
     python = _python_of_venv(commands) or python or _minor(bare.python if bare else None)
     conda: list[Request] = []
     apt: list[Request] = []
+    listed = tuple(one for part in chain for step in part.installs if step.manager == "apt" for one in step.requests)
+    beside = base is not None and bool(pythons_of_apt(listed) - {python})
     glibc = bases.glibc_of(base, matrix) if base else (bare.glibc or "") if bare else ""
     known = Scene(
-        ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, python=python, commands=commands, arch=arch,
-        glibc=glibc, final=stage is ask.final or ask.kind not in BUILT, machine=machine,
-        has_python=_has_python(chain, base, commands), device=vendor_runtime(machine) if machine else "",
-        place=place,
+        ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, commands=commands, arch=arch,
+        python="" if beside else python, apt=listed, glibc=glibc, final=stage is ask.final or ask.kind not in BUILT,
+        machine=machine, has_python=_has_python(chain, base, commands),
+        device=vendor_runtime(machine) if machine else "", place=place,
     )  # fmt: skip
     worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
     another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)

@@ -274,6 +274,10 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
                 line = service.env_lines.get(name, service.line)
                 detail = f"{service.name} sets {name}={service.env[name]}: {why}."
                 yield finding(code, ask, line, detail, severity="warning")
+        if ask.kind == "devcontainer" and service.resource_line:
+            detail = "runArgs is not used beside dockerComposeFile, and its service gets no GPU there."
+            fix = "Reserve the GPU in the compose file, under deploy.resources.reservations.devices."
+            yield finding("container-no-gpu", ask, service.resource_line, detail, severity="warning", fix=fix)
         if service.withdrawn:
             detail = f"{service.name} asks for {service.withdrawn}, which no cluster since Kubernetes 1.11 offers."
             yield finding("k8s-no-gpu-resource", ask, service.resource_line, detail)
@@ -294,12 +298,13 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
 
 def unquoted(scene: Scene) -> Iterator[Finding]:
     """requirement-unquoted: not told where a variable may have brought the sign, which a shell then passes on."""
-    filled = any({*"<>"} & {*value} for value in scene.stage.env.values())
+    filled = [value for value in scene.stage.env.values() if {*"<>"} & {*value}]
     written: set[str] = set()
-    for command in scene.stage.commands if scene.ask.kind == "dockerfile" and not filled else ():
+    for command in scene.stage.commands if scene.ask.kind in {"dockerfile", "workflow"} else ():
         asks = command.build and any(step.manager != "apt" for step in installers.installs([command]))
         for word in command.words if asks else ():
-            if not getattr(word, "bare", False) or not _UNQUOTED.fullmatch(word):
+            bare = getattr(word, "bare", False) and not any(value in word or word in value for value in filled)
+            if not bare or not _UNQUOTED.fullmatch(word):
                 continue
             named = _NAMES.findall(word)
             absent = next((name for sign, name in named if sign == "<" and name not in written), "")

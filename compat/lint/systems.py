@@ -30,8 +30,12 @@ _LINKED: Final = re.compile(r"ln (?:-\S+ )*\S*/python3 \S*/python")  # the syste
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
 UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
-# Where conda-build unpacks a source: its folders are named by the package and the moment.
-_WORK: Final = re.compile(r"file:/.*(?:_\d{9,13}/work\b|/croots?/|/feedstock_root/|/conda-bld/)")
+# Where conda-build unpacks a source: its folders are named by the package and the moment; and where Homebrew does, in
+# the folders of macOS for what is temporary. A home is one person's.
+_WORK: Final = re.compile(
+    r"file:/.*(?:_\d{9,13}/work\b|/croots?/|/feedstock_root/|/conda-bld/)|file:///?private/(?:tmp|var/folders)/"
+)
+_HOME: Final = re.compile(r"file:///(?:[A-Za-z]:/|home/|Users/)")
 # What puts another Python in the place of the system's, or lifts the mark of this one.
 _UNMANAGED: Final = re.compile(
     r"venv|virtualenv|pipx|get-pip|deadsnakes|break.system.packages|EXTERNALLY-MANAGED|python3\.\d+|pip\.conf",
@@ -141,19 +145,21 @@ def switched_off(scene: Scene) -> Iterator[Finding]:
 
 
 def frozen(scene: Scene) -> Iterator[Finding]:
-    """source-gone: addresses of conda's build machines, which ``pip freeze`` writes of what conda installed.
+    """source-gone: addresses of a builder's machine, which ``pip freeze`` writes of what conda or Homebrew installed.
 
     Source: PEP 610, "Recording the Direct URL Origin of installed distributions"; pip documentation, "pip freeze".
     """
-    steps: dict[int, list[Taken]] = {}
+    steps: dict[tuple[int, bool], list[Taken]] = {}
     for one in scene.own:
-        if _WORK.match(one.request.url) and not (one.request.marker or one.step.branch):
-            steps.setdefault(id(one.step), []).append(one)
-    for found in steps.values():
+        built, listed = _WORK.match(one.request.url), scene.ask.kind == "requirements"
+        if (built or (listed and _HOME.match(one.request.url))) and not (one.request.marker or one.step.branch):
+            steps.setdefault((id(one.step), built is None), []).append(one)
+    for (_, kept), found in steps.items():
         more = f" and {len(found) - 1} more name folders" if len(found) > 1 else " names a folder"
-        detail = f"{found[0].request.name}{more} of the machine where conda's package was built: the install stops."
+        where = "one person's machine: elsewhere" if kept else "the machine where its package was built:"
+        detail = f"{found[0].request.name}{more} of {where} the install stops."
         fix = "Write the list with `pip list --format=freeze`, which names versions."
-        yield of_request("source-gone", found[0], scene, detail, fix=fix)
+        yield of_request("source-gone", found[0], scene, detail, severity="warning" if kept else "error", fix=fix)
 
 
 def _stops(command: Command) -> bool:

@@ -8,12 +8,14 @@ package that has no row at all (:mod:`compat.app.unlisted`).
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import resources, versions
 from compat.lazy import dataclass
 from compat.matrix.rows import Build
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 SOURCE: Final = "wheel-metadata"
+_EXTRA: Final = re.compile(r"""extra == ["']([\w.-]+)""")
 MACS: Final = {"macosx_universal2": ("macosx_x86_64", "macosx_arm64"), "macosx_intel": ("macosx_x86_64",)}
 
 
@@ -94,6 +97,13 @@ class Measured:
             how="measured",
         )
 
+    def serves(self, python: str, platform: str, matrix: Matrix) -> bool:
+        """Whether an installer finds a file for a Python: a wheel, or the source where Requires-Python admits it."""
+        if not versions.meets(self.facts.get("python", ""), f"{python}.99"):
+            return False
+        here = [one for one in self.builds(matrix) if {"any", platform} & {*one.platforms}]
+        return "source" in self.facts or not here or any(python in one.python for one in here)
+
     def is_static(self, platform: str) -> bool:
         """Whether a wheel with GPU code needs no library but the driver's, and brings none."""
         facts = self.facts.get("carried", {}).get(platform, {})
@@ -152,6 +162,12 @@ def names(name: str) -> frozenset[str]:
     wheels = (wheel for facts in releases(name).values() for wheel in facts.get("wheels", ()))
     texts = {text for wheel in wheels for text in wheel["requires"]}
     return frozenset(map(versions.name_of, texts))
+
+
+def extras(name: str, version: str) -> frozenset[str]:
+    """The extras that some recorded requirement of a release is for."""
+    wheels = releases(name).get(version, {}).get("wheels", ())
+    return frozenset(normalise(one) for wheel in wheels for text in wheel["requires"] for one in _EXTRA.findall(text))
 
 
 @lru_cache(maxsize=64)  # a file may pin one package in thousands of lines

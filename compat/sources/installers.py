@@ -25,6 +25,8 @@ RUNNERS: Final = (_CONDA, _PROJECT, _PIPENV, UV)
 ADDING: Final = frozenset({"--extra", "--extras", "-E", "--with", "--only", "--group", "-G", "--only-group"})
 GROUPING: Final = ADDING | {"--without", "--no-group", "--directory", "-C", "-p", "--project", "--python"}
 _SYSTEM_FOLDERS: Final = frozenset({"/usr/bin", "/usr/local/bin", "/bin"})
+# A short option that no pip has for an install (``pip install --help``; ``-b``, ``-d`` and ``-E`` were dropped).
+_NO_OPTION: Final = re.compile(r"-[hvqVUI]*[^\W\d_hvqVUIrcetifCbdEw]\w*")
 _ACTIONS: Final[Mapping[str, Action]] = {"install": "install", "uninstall": "uninstall", "wheel": "wheel"}
 _APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
@@ -91,7 +93,8 @@ def _pip(words: list[str], line: int, python: str) -> Install | None:
     if not verb:
         return None
     step = requirements.from_words(words[words.index(verb) + 1 :], line, python=python)
-    return replace(step, action=_ACTIONS[verb])
+    wrong = tuple((line, word) for word in words if _NO_OPTION.fullmatch(word)) if verb == "install" else ()
+    return replace(step, action=_ACTIONS[verb], refused=step.refused + wrong)
 
 
 def _project(words: list[str], line: int, _python: str) -> Install | None:
@@ -101,7 +104,7 @@ def _project(words: list[str], line: int, _python: str) -> Install | None:
     if words[:1] not in (["install"], ["add"]):
         return None
     named = [re.sub(r"@(?=\d)", "==", word) for word in words[1:] if not re.search(r"@[\^~>]", word)]
-    return requirements.from_words(named, line)
+    return replace(requirements.from_words(named, line), refused=())
 
 
 def _pipenv(words: list[str], line: int, python: str) -> Install | None:

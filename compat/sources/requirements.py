@@ -21,6 +21,7 @@ _REQUIREMENT: Final = re.compile(
     r"(?:@\s*(?P<url>[^\s;]+)|(?P<spec>\(?[~=!<>][^;#]{0,300})?)\s*(?:;\s*(?P<marker>.{0,500}))?$"
 )
 _ELSEWHERE: Final = re.compile(r"^\s*[./~]|^[\w+]+:|[$%{]|\.(?:whl|zip|tar\.gz)\b|^[\w.-]*[/\\\\]")
+_IN_SHELL: Final = re.compile(r"[`'\"()\\*?]")  # what a shell may yet make something else of
 _WHEEL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl"
 )
@@ -144,8 +145,12 @@ def from_words(words: Sequence[str], line: int, *, manager: Manager = "pip", pyt
         word = rest.pop(0)
         if word.startswith("-"):
             _option(word, rest, gathered, line)
-        elif found := request(word, getattr(word, "line", 0) or line):  # a shell's word knows its line
+            continue
+        own = getattr(word, "line", 0) or line  # a shell's word knows its line
+        if found := request(word, own):
             gathered.requests.append(found)
+        if not _IN_SHELL.search(word) and _is_refused(word):
+            gathered.refused.append((own, word))
     return gathered.install(manager, line, python)
 
 

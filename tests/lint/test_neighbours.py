@@ -209,6 +209,96 @@ PAIRS = [
         "FROM python:3.10\nRUN pip install flash-attn==2.6.3\n",
         "FROM python:3.10\nCOPY . .\nRUN pip install -e .\nRUN pip install flash-attn==2.6.3\n",
     ),
+    # what every release of a requirement has in its metadata is passed over like what a release has itself
+    (
+        "version-does-not-exist",
+        "FROM python:3.8-slim\nRUN pip install -U pip\nRUN pip install fairseq==0.12.2\n",
+        "FROM python:3.8-slim\nRUN pip install 'pip<24.1'\nRUN pip install fairseq==0.12.2\n",
+    ),
+    # a vendor's page that is known not to hold a name is no place that may have it
+    (
+        "version-does-not-exist",
+        f"FROM python:3.10\nRUN pip install sklearn {PAGE}\n",
+        f"FROM python:3.10\nRUN pip install scikit-learn {PAGE}\n",
+    ),
+    (
+        "version-does-not-exist",
+        f"FROM python:3.10\nRUN pip install sklearn -f {PYTORCH}/torch_stable.html\n",
+        "FROM python:3.10\nRUN pip install sklearn -f https://mirror.example/wheels\n",
+    ),
+    # a package without rows has the Pythons of its files, and of Requires-Python where it comes as source too
+    (
+        "python-unsupported",
+        BARE.format("base").replace("22.04", "20.04") + "sentencepiece==0.1.82\n",
+        BARE.format("base").replace("22.04", "20.04") + "sentencepiece==0.1.91\n",
+    ),
+    (
+        "python-unsupported",
+        "FROM python:3.8\nRUN pip install timm==1.0.31\n",
+        "FROM python:3.10\nRUN pip install timm==1.0.31\n",
+    ),
+    (
+        "python-unsupported",
+        "FROM python:3.8\nRUN pip install timm==1.0.31\n",
+        "FROM python:3.8\nRUN pip install timm==1.0.31 --extra-index-url https://feeds.example/simple\n",
+    ),
+    # beside the system's Python another one may be that of a bare pip
+    (
+        "python-unsupported",
+        "FROM ubuntu:20.04\nRUN apt-get install -y python3.9 python3-pip\nRUN pip install timm==1.0.31\n",
+        "FROM ubuntu:22.04\nRUN apt-get install -y python3.11 python3-pip\nRUN pip install timm==1.0.31\n",
+    ),
+    # what an application brings is judged for each of them
+    (
+        "base-runtime-mismatch",
+        (
+            "FROM nvidia/cuda:11.4.3-cudnn8-runtime-ubuntu20.04\nRUN apt-get install -y python3.9 python3-pip\n"
+            "RUN pip install whisper-ctranslate2\n"
+        ),
+        (
+            "FROM nvidia/cuda:12.3.2-cudnn9-runtime-ubuntu22.04\nRUN apt-get install -y python3.11 python3-pip\n"
+            "RUN pip install whisper-ctranslate2\n"
+        ),
+    ),
+    # words of a command that pip refuses
+    (
+        "requirement-unreadable",
+        "FROM python:3.10\nARG TIMM=0.9.16\nRUN pip install timm==${TIMM}}\n",
+        "FROM python:3.10\nARG TIMM=0.9.16\nRUN pip install timm==${TIMM}\n",
+    ),
+    (
+        "requirement-unreadable",
+        "FROM python:3.10\nRUN pip3 -m pip install numpy\n",
+        "FROM python:3.10\nRUN python3 -m pip install -qU --pre numpy -t/opt -ihttps://mirror.example/simple\n",
+    ),
+    (
+        "requirement-unreadable",
+        "FROM python:3.10\nRUN pip install numpy == 1.26.4\n",
+        "FROM python:3.10\nRUN pip install 'numpy == 1.26.4' `cat more` $(cat more) .[all] */*.whl\n",
+    ),
+    (
+        "requirement-unreadable",
+        "FROM python:3.10\nRUN pip install -y numpy\n",
+        "FROM python:3.10\nRUN pip uninstall -y numpy\n",
+    ),
+    # an extra that only later releases have
+    (
+        "version-does-not-exist",
+        (
+            "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nARG TF=2.13.0\n"
+            'RUN apt-get install -y python3-pip && pip3 install "tensorflow[and-cuda]==${TF}"\n'
+        ),
+        (
+            "FROM ubuntu:22.04\nARG TF=2.15.1\n"
+            'RUN apt-get install -y python3-pip && pip3 install "tensorflow[and-cuda]==${TF}"\n'
+        ),
+    ),
+    # a variable that brings a sign says nothing of the words of others
+    (
+        "requirement-unquoted",
+        "FROM python:3.10\nENV LEAST='torch>=2.0'\nRUN pip install $LEAST numpy<=1.26\n",
+        "FROM python:3.10\nENV LEAST='torch>=2.0'\nRUN pip install $LEAST 'numpy<=1.26'\n",
+    ),
     # a list that was frozen on Windows
     (
         "version-does-not-exist",

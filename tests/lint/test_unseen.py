@@ -694,6 +694,7 @@ def test_a_release_that_no_python_of_the_image_takes_is_not_what_is_installed(ta
     ("address", "codes"),
     [
         ("file:///croot/certifi_1671487769961/work/certifi", {"source-gone"}),
+        ("file:///private/tmp/certifi-20230705-7401-1k2nq5m/certifi-2023.5.7", {"source-gone"}),
         ("file:///home/conda/feedstock_root/build_artifacts/attrs_1659291887007/work", {"source-gone"}),
         ("file:///app/wheels/certifi-2022.12.7.tar.gz", set()),
     ],

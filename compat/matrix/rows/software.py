@@ -39,7 +39,7 @@ class Package(Row):
         unlisted: releases, as a specifier, that come as source and whose build script imports ``torch`` although no
             pyproject.toml lists it among what the build needs; empty if none.
         force_build: variable of its build script that, set to TRUE, has it compile where a published wheel for the
-            torch that is there would be fetched instead; empty if it fetches none.
+            torch that is there would be fetched instead, for whose name it asks nvcc first; empty if it fetches none.
         strict_cudnn: whether it takes no cuDNN that is older by a minor than the one it was built with.
     """
 
@@ -132,11 +132,13 @@ class Misspelt(Row):
         name: distribution name, ``pytorch-lightning``.
         versions: the releases, as a specifier.
         line: a requirement of theirs, ``torch>=1.9.*``.
+        by: what they require of which no other release is, where that has the line; empty if they have it themselves.
     """
 
     name: str
     versions: str
     line: str
+    by: str = ""
 
 
 @row("conda", key="name")
