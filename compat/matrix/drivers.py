@@ -18,6 +18,8 @@ Platform = Literal["linux", "windows", "wsl2"]
 #
 # It names "select" workstation cards and Jetson boards too; which those are is not written down, so they do not count.
 FORWARD_SEGMENTS: Final = frozenset({"datacenter"})
+# Segments of GPUs that are a part of the processor.
+INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
 
 
 def driver_branch(matrix: Matrix, driver: str, platform: Platform = "linux") -> DriverBranch | None:

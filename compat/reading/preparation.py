@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import compat.reading.commands as told
 from compat.facts import Build, Fact, Gpu, Host, Reading
+from compat.matrix.drivers import INTEGRATED
 from compat.matrix.products import find_gpu
 from compat.reading.jetson_release import board
 
@@ -33,7 +34,7 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
     merged.update(unknown)
     for name, merge in (
         ("builds", _builds),
-        ("gpus", _gpus),
+        ("gpus", lambda ours, theirs: _gpus(ours, theirs, matrix)),
         ("libraries", _libraries),
         ("packages", lambda ours, theirs: {**theirs, **ours}),
     ):
@@ -62,9 +63,19 @@ def _builds(ours: Mapping[str, Build], theirs: Mapping[str, Build]) -> dict[str,
     return {**theirs, **ours, **both}
 
 
-def _gpus(ours: tuple[Gpu, ...], theirs: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
-    """Our GPUs, with the targets that the text states for a GPU of that name, or for the only one."""
+def _gpus(ours: tuple[Gpu, ...], theirs: tuple[Gpu, ...], matrix: Matrix) -> tuple[Gpu, ...]:
+    """Our GPUs, with the targets that the text states for a GPU of that name, or for the only one.
+
+    A target of processors alone that is not ours is the GPU of the processor, beside ours.
+    """
     named = {gpu.name: gpu for gpu in theirs}
+    for stated in theirs if len(theirs) == 1 else ():
+        known = {row.target for gpu in ours for row in (find_gpu(matrix, gpu.name) if gpu.name else ())}
+        rows = matrix.select("gpus", target=stated.target) if stated.target and not stated.name else ()
+        if known and stated.target not in known and rows and all(row.segment in INTEGRATED for row in rows):
+            small = next((gpu for gpu in ours if not find_gpu(matrix, gpu.name)), None)
+            told = replace(small or stated, target=stated.target, integrated=True)
+            return (*(gpu for gpu in ours if gpu is not small), told)
     only = theirs[0] if len(theirs) == 1 and not theirs[0].name and len({gpu.name for gpu in ours}) == 1 else None
     return tuple(_filled(gpu, found) if (found := named.get(gpu.name) or only) else gpu for gpu in ours)
 

@@ -14,7 +14,7 @@ from compat import versions
 from compat.errors import InputError
 from compat.facts import Fact, Gpu, Host, Unknown
 from compat.lazy import dataclass, pattern
-from compat.matrix.drivers import FORWARD_SEGMENTS
+from compat.matrix.drivers import FORWARD_SEGMENTS, INTEGRATED
 from compat.resolve.situation import Constraints, Device, Machine
 from compat.targets import is_target, sm
 
@@ -33,8 +33,6 @@ _TARGET: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,60}")
 
 _MIG: Final = pattern(r" MIG [1-7]g\.[0-9]{1,3}gb")
 _FRACTION: Final = pattern(r" \((1/[0-9]{1,2})\)$")
-
-_INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
 
 
 @dataclass(slots=True)
@@ -122,7 +120,7 @@ def _is_integrated(gpu: Gpu, product: Product | None) -> bool:
     """Whether a GPU is part of the processor: as the host says, else by the product's segment."""
     if gpu.integrated is not None:
         return gpu.integrated
-    return product is not None and product.segment in _INTEGRATED
+    return product is not None and product.segment in INTEGRATED
 
 
 def _out_of_reach(gpu: Gpu, device: Device, product: Product | None) -> str:

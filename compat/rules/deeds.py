@@ -87,21 +87,25 @@ def of_system(
         if not isinstance(change, System):
             found.append(change)
         elif row := _row(host, matrix, change.task):
-            typed = _typed(row, host, change, example=example)
+            values = _values(host, change, example=example)
+            typed = _typed(row, host, values)
             found += typed
-            notes += [row.note] if row.note and typed else []
-    return tuple(found), tuple(dict.fromkeys(notes))
+            notes += [filled(row.note, values)] if typed else []
+    return tuple(found), tuple(dict.fromkeys(filter(None, notes)))
 
 
-def _typed(row: Row, host: Host, task: System, *, example: bool) -> list[Command]:
+def _values(host: Host, task: System, *, example: bool) -> dict[str, str]:
+    """What stands for the names in braces of a row; one that is not known is empty, or its name in angle brackets."""
+    values = {"branch": task.branch or branch(host), "driver": host.driver or ""}
+    values |= {"release": task.release, "major": task.major, "option": task.option}
+    return {name: value or f"<{name}>" for name, value in values.items()} if example else values
+
+
+def _typed(row: Row, host: Host, values: Mapping[str, str]) -> list[Command]:
     """The commands of a row with its values filled in; one whose value is unknown is left out.
 
     Root in a container needs no sudo, which slim images do not have.
     """
-    values = {"branch": task.branch or branch(host), "driver": host.driver or ""}
-    values |= {"release": task.release, "major": task.major, "option": task.option}
-    if example:
-        values = {name: value or f"<{name}>" for name, value in values.items()}
     bare = bool(host.container) and host.user_id == 0
     lines = [filled(command, values) for command in row.commands]
     return [Command(command.removeprefix("sudo ") if bare else command) for command in lines if command]

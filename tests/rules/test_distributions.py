@@ -249,7 +249,7 @@ def test_a_derived_distribution_takes_the_commands_of_its_parent(derived, parent
 
 def test_no_command_is_invented_for_a_system_that_is_not_known(matrix):
     tasks = {row.deed for row in matrix.table("commands")}
-    for values in ({}, {"os": "plan9"}, {"os": "nixos24.05"}, {"os": ""}):
+    for values in ({}, {"os": "plan9"}, {"os": "voidlinux24.05"}, {"os": ""}):
         fix = deeds.spelled(Fix("Do it.", changes=tuple(map(System, tasks))), facts("t", **values), matrix)
         assert fix == Fix("Do it.")
 

@@ -83,7 +83,10 @@ class NoDriver(NvidiaRule):
     """
 
     area = "driver"
-    requires = ("container-no-gpu", "wsl1", "wsl-no-gpu-device", "driver-nouveau-bound", "driver-secure-boot-unsigned")
+    requires = (
+        "container-no-gpu", "wsl1", "wsl-no-gpu-device", "driver-nouveau-bound", "driver-secure-boot-unsigned",
+        "driver-gpu-unsupported-by-branch",
+    )  # fmt: skip
     asks = ("driver", "gpus", "container", "modules")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:

@@ -140,6 +140,9 @@ _MASKS: Final = (
 )  # fmt: skip
 
 
+_ID: Final = pattern(r"(?i)GPU-|MIG-")  # how the id of a GPU, or of a slice of one, begins
+
+
 class DevicesHidden(Rule):
     """Environment variables hide every GPU.
 
@@ -168,8 +171,11 @@ class DevicesHidden(Rule):
                 return Found(detail=f"{name} is {value!r}, which {why}.", facts=(f"env.{name}",), fix=fix)
             blind = not value.startswith("0") and signals.saying("no-gpu-seen", "no-gpu-vague")
             if value and (blind or signals.get("invalid-ordinal")):
-                detail = f"{name} is {value!r}, and no GPU is seen."
-                return Found(detail=detail, facts=(f"env.{name}",), fix=fix, confidence="likely")
+                detail, facts = f"{name} is {value!r}, and no GPU is seen.", (f"env.{name}",)
+                if not _ID.match(value):
+                    return Found(detail=detail, facts=facts, fix=fix, confidence="likely")
+                listed = Fix("Give ids that this lists.", ("rocminfo" if name[0] == "R" else "nvidia-smi -L",))
+                return Found(detail=detail, facts=facts, fix=listed, confidence="possible", severity="warning")
         return Fits("")
 
     @staticmethod
@@ -192,7 +198,7 @@ class DevicesHidden(Rule):
         first = value.split(",", maxsplit=1)[0].strip()
         if value in {"", "-1", "NoDevFiles", "void", "none"}:
             return "hides every GPU"
-        if not re.match(r"\d|GPU-|MIG-", first, re.IGNORECASE):
+        if not (first[:1].isdecimal() or _ID.match(first)):
             return "begins with what is no number and no id of a GPU, so that it hides every GPU"
         if count and re.fullmatch(r"\d{1,4}", first) and int(first) >= count:
             return f"begins with a GPU that does not exist (there are {count})"

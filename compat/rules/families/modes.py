@@ -194,6 +194,8 @@ class VgpuUnlicensed(NvidiaRule):
         """
         if heard := signals.get("not-licensed"):
             return Found(detail=heard.signal.meaning)
+        if heard := signals.get("license-status"):
+            return Found(detail=heard.signal.meaning, severity="warning")
         gpus = host.gpus or ()
         virtual = next((gpu for gpu in gpus if _PROFILE.search(gpu.name) and gpu.licensed is None), None)
         if virtual and "busy" in signals and virtual.compute_mode == "default":

@@ -199,6 +199,7 @@ class CpuInstructionsMissing(Rule):
     """
 
     area = "platform"
+    requires = ("macos-rosetta-python",)
     asks = ("cpu", "packages")
 
     def check(self, host: Host, here: tuple[Here, ...], matrix: Matrix, cpu_flags: tuple[str, ...]) -> Outcome:

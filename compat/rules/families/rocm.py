@@ -196,6 +196,8 @@ class RocmGfxUnsupported(AmdRule):
         if not heard or not cards:
             return self._by_crash(cards, matrix, signals)
         target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
+        if any(gpu.target != target for gpu in cards) and any(gpu.integrated and gpu.target == target for gpu in cards):
+            return Fits("")  # told by rocm-igpu-interferes
         row = matrix.gfx(target)
         first = row.first_rocm if row and not row.last_rocm else ""
         early = bool(first) and is_version(rocm) and not versions.at_least(rocm, first)
@@ -248,13 +250,14 @@ class RocmIgpuInterferes(AmdRule):
     asks = ("env",)
     changes = (Variable("HIP_VISIBLE_DEVICES", "0"),)
 
-    def check(self, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
-        """More than one AMD GPU is visible, and one of them is integrated."""
+    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+        """More than one AMD GPU is visible, and one of them is integrated; worse where a message has its target."""
         cards = amd_cards(gpus)
         small = next((gpu for gpu in cards if gpu.integrated), None)
         hidden = any((host.env or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
         if small is None or len(cards) < 2 or hidden:
             return None
-        return Found(
-            detail=f"{small.name or small.target or 'An integrated GPU'} is visible beside {len(cards) - 1} other."
-        )
+        detail = f"{small.name or small.target or 'An integrated GPU'} is visible beside {len(cards) - 1} other."
+        if (heard := signals.saying("no-code")) and small.target and small.target == heard.values.get("gfx"):
+            return Found(detail=f"{heard.signal.meaning} {detail}", facts=("gpus",), severity="error")
+        return Found(detail=detail)

@@ -240,8 +240,14 @@ class MacosRosettaPython(Rule):
     platforms = ("darwin",)
     changes = (Command("uv python install"),)
 
-    def check(self, arch: str, python_arch: str) -> Outcome:
-        """The machine is arm64 and the interpreter was built for x86_64."""
-        if arch not in {"arm64", "aarch64"} or python_arch not in {"x86_64", "amd64"}:
+    def check(self, host: Host, arch: str, signals: Hearing) -> Outcome:
+        """The machine is arm64, and the interpreter was built for x86_64, or a build asks for instructions of x86_64."""
+        if arch not in {"arm64", "aarch64"}:
             return None
-        return Found(detail=f"The machine is {arch}, Python is {python_arch}.")
+        if host.python_arch in {"x86_64", "amd64"}:
+            facts = ("arch", "python_arch")
+            return Found(detail=f"The machine is {arch}, Python is {host.python_arch}.", facts=facts)
+        if host.python_arch or not signals.pointing("cpu-instructions-missing"):
+            return None
+        detail = f"The machine is {arch}, and what fails asks for instructions of x86_64."
+        return Found(detail=detail, facts=("arch",), confidence="likely")
