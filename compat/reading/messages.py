@@ -50,11 +50,6 @@ class Heard:
     values: Mapping[str, str] = field(default_factory=dict)
     further: tuple[str, ...] = ()
 
-    @property
-    def names_nothing(self) -> bool:
-        """Whether it points to other lines for what is wrong: what names it stands before."""
-        return "names-nothing" in self.signal.says
-
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
@@ -91,9 +86,9 @@ class Hearing:
         return next((item.values[name] for item in self.heard if item.values.get(name)), "")
 
     def pointing(self, code: str) -> Heard | None:
-        """The most specific message (one that names things, then fewest candidates) with ``code`` as a candidate."""
+        """The most specific message (fewest candidates) that has ``code`` among its candidates."""
         fits = [item for item in self.harmful if code in item.signal.candidates]
-        return min(fits, key=lambda item: (item.names_nothing, len(item.signal.candidates)), default=None)
+        return min(fits, key=lambda item: len(item.signal.candidates), default=None)
 
     @property
     def harmful(self) -> tuple[Heard, ...]:

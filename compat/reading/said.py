@@ -57,6 +57,7 @@ _SAID: Final = (
     ("frame", pattern(r"No module named '(\w{3,})\.")),
     ("frame", pattern(r"(?i:DLL load failed) while importing ([A-Za-z]\w{3,})")),
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
+    ("absent", pattern(r"(?m)^(?:E +)?\w+Error: No module named '?(torch|tensorflow|jax|paddle|cupy)'?\s*$")),
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),

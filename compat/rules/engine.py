@@ -160,7 +160,6 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
             RANK[finding.severity],
             explains,
             SURENESS[finding.confidence],
-            bool(heard and heard.names_nothing),
             len(heard.signal.candidates) if heard else 0,
             place,
             layers[finding.code],
@@ -224,7 +223,7 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
     """For a message that facts leave open: exactly the facts that would decide it."""
     unsure = {finding.code for finding in findings if finding.confidence != "certain"}
     questions = {}
-    if case.signals.text and not any(heard.signal.benign for heard in case.signals) and not case.signals.harmful:
+    if case.signals.text and not any(heard.signal.benign for heard in case.signals) and not case.signals.telling:
         questions[""] = Unchecked("the error text", "no message in it is known; the findings rest on the facts alone")
     for item in asked:
         wanted = item.answer.names if isinstance(item.answer, Missing) else ()

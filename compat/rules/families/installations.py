@@ -151,12 +151,12 @@ class FrameworkElsewhere(Rule):
 
     def check(self, packages: Mapping[str, str], signals: Hearing, matrix: Matrix) -> Outcome:
         """A program does not find a framework that is listed as installed."""
-        heard = signals.get("framework-absent")
-        row = matrix.package(heard.values["absent"]) if heard else None
+        absent = next(iter(signals.said.get("absent", ())), "")
+        row = matrix.package(absent) if absent else None
         name = next((one for one in packages if row and one in {row.name, *row.aliases}), "")
-        if not heard or not name or signals.get("build-isolation", "uv-build-isolation"):
+        if not name or signals.get("build-isolation", "uv-build-isolation"):
             return None
-        quote = (Evidence("error", heard.line, "error text"),)
+        quote = (Evidence("error", f"No module named '{absent}'", "error text"),)
         detail = f"{name} {packages[name]} is listed, and the Python that runs does not find it."
         return Found(detail=detail, facts=(f"packages.{name}",), extra=quote, confidence="likely")
 
@@ -254,7 +254,7 @@ class FrameworksConflict(Rule):
         if len(together) > 1 and "crashed" in signals:
             detail = f"{' and '.join(together)} load their own CUDA libraries into one process."
             return Found(detail=detail, facts=facts, confidence="possible", severity="warning")
-        if signals.get("jax-cudnn", "jax-version-built") and "torch" in together:
+        if signals.get("jax-cudnn", "jax-older", "jax-version-built") and "torch" in together:
             detail = "torch and jax ask for different CUDA libraries in one environment."
             return Found(detail=detail, facts=tuple(cited[name] for name in ("torch", "jax") if name in cited))
         return None
