@@ -54,9 +54,8 @@ def _refused(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
-    orchestrated = "kubernetes" in {subject.host.container, container_of(subject.case.commands)}
-    given = subject.said("cluster") and any(map(asks_for_gpu, subject.case.commands))  # Docker's container has the GPU
-    orchestrated = orchestrated or bool(given)
+    engines = {container_of([line]) for line in subject.case.commands}  # Docker's own container may have the GPU
+    orchestrated = "kubernetes" in {subject.host.container, *engines}
     if orchestrated or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
         return _in_cluster(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):

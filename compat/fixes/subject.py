@@ -151,15 +151,13 @@ class Subject:
     def release(self, name: str) -> str:
         """The release of a package that is installed, of a framework under any of its names; empty if unknown.
 
-        Where nothing tells what is installed, the one that a command pinned, or that alone is named with it.
+        Where nothing tells what is installed, the one that a command pinned.
         """
         from compat.reading.commands import requirements
 
         item = named(installed(self.host, self.matrix), name)
         typed = {canonical(asked): version for asked, version in requirements(self.case.commands).items()}
-        named_alone = {*self.said(f"{name} release")}
-        have = plain(self.packages.get(name, "")) or (item.version if item else "") or plain(typed.get(name, ""))
-        return have or (named_alone.pop() if len(named_alone) == 1 else "")
+        return plain(self.packages.get(name, "")) or (item.version if item else "") or plain(typed.get(name, ""))
 
     def cited(self) -> tuple[str, ...]:
         """Packages that the finding's facts name."""

@@ -125,13 +125,13 @@ def without_extra(scene: Scene) -> Iterator[Finding]:
     Only what decides is recorded of an extra, so that one of which no release has a line may be there.
     """
     for item in scene.own if scene.ask.kind != "lock" else ():
-        name, seen_ = item.request.name, measured.release(item.request.name, item.request.exact.partition("+")[0])
-        if not item.request.exact or item.request.url or seen_ is None or not seen_.lines or item.step.branch:
+        name, record = item.request.name, measured.release(item.request.name, item.request.exact.partition("+")[0])
+        if not item.request.exact or item.request.url or record is None or not record.lines or item.step.branch:
             continue
-        for extra in set(map(normalise, item.request.extras)) - measured.extras(name, seen_.version):
+        for extra in set(map(normalise, item.request.extras)) - measured.extras(name, record.version):
             if not any(extra in measured.extras(name, version) for version in measured.releases(name)):
                 continue
-            detail = f"{item.request.text}: {name} {seen_.version} has no extra {extra}, and pip goes on without it."
+            detail = f"{item.request.text}: {name} {record.version} has no extra {extra}, and pip goes on without it."
             first = next((row.version for row in scene.rows(name) if extra in row.extras), "")
             fix = f"Ask for {name}[{extra}]=={first}, or leave it out." if first else "Leave it out."
             yield of_request("version-does-not-exist", item, scene, detail, severity="warning", fix=fix)

@@ -205,14 +205,10 @@ def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
         release = exact.partition("+")[0]
         rows = [row for row in scene.rows(name) if row.version == release]
         return not item.python and bool(rows) and all(row.python and not {*row.python} & {*pythons} for row in rows)
-    seen = (
-        None
-        if scene.ask.kind == "lock" or origins.elsewhere(item.origins, name, scene.matrix)
-        else measured.release(name, exact)
-    )
-    if seen is None or item.outcome.why == "kept" or _may_be_there(item, scene):
+    if scene.ask.kind == "lock" or item.outcome.why == "kept" or _may_be_there(item, scene):
         return False
-    return not any(seen.serves(python, scene.platform, scene.matrix) for python in pythons)
+    record = None if origins.elsewhere(item.origins, name, scene.matrix) else measured.release(name, exact)
+    return record is not None and not any(record.serves(each, scene.platform, scene.matrix) for each in pythons)
 
 
 def _not_installable(item: Taken, scene: Scene) -> Finding:
@@ -259,12 +255,8 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
         return  # a list for `conda create --file`
     for item in scene.own:
         request = item.request
-        if (
-            request.url
-            or request.marker
-            or item.step.branch
-            or origins.elsewhere(item.origins, request.name, scene.matrix)
-        ):
+        loose = request.url or request.marker or item.step.branch
+        if loose or origins.elsewhere(item.origins, request.name, scene.matrix):
             continue
         if page := pages.get(request.name):
             what, fix = f"{request.text} is on a page of its own, and on no index", f"Add --find-links {page.url}"

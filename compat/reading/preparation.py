@@ -69,15 +69,21 @@ def _gpus(ours: tuple[Gpu, ...], theirs: tuple[Gpu, ...], matrix: Matrix) -> tup
     A target of processors alone that is not ours is the GPU of the processor, beside ours.
     """
     named = {gpu.name: gpu for gpu in theirs}
-    for stated in theirs if len(theirs) == 1 else ():
-        known = {row.target for gpu in ours for row in (find_gpu(matrix, gpu.name) if gpu.name else ())}
-        rows = matrix.select("gpus", target=stated.target) if stated.target and not stated.name else ()
-        if known and stated.target not in known and rows and all(row.segment in INTEGRATED for row in rows):
-            small = next((gpu for gpu in ours if not find_gpu(matrix, gpu.name)), None)
-            told = replace(small or stated, target=stated.target, integrated=True)
-            return (*(gpu for gpu in ours if gpu is not small), told)
-    only = theirs[0] if len(theirs) == 1 and not theirs[0].name and len({gpu.name for gpu in ours}) == 1 else None
+    stated = theirs[0] if len(theirs) == 1 and not theirs[0].name else None
+    products = {gpu.name: find_gpu(matrix, gpu.name) for gpu in ours if gpu.name}
+    known = {row.target for rows in products.values() for row in rows}
+    if stated and known and stated.target not in known and _is_integrated(stated.target, matrix):
+        small = next((gpu for gpu in ours if not products.get(gpu.name)), None)
+        told = replace(small or stated, target=stated.target, integrated=True)
+        return (*(gpu for gpu in ours if gpu is not small), told)
+    only = stated if len({gpu.name for gpu in ours}) == 1 else None
     return tuple(_filled(gpu, found) if (found := named.get(gpu.name) or only) else gpu for gpu in ours)
+
+
+def _is_integrated(target: str, matrix: Matrix) -> bool:
+    """Whether a target is of GPUs alone that are a part of the processor."""
+    rows = tuple(matrix.select("gpus", target=target)) if target else ()
+    return bool(rows) and all(row.segment in INTEGRATED for row in rows)
 
 
 def _libraries(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -9,7 +9,6 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
     error: Failed to build `flash-attn==2.7.4`                             unbuilt   what could not be built
     an RTX 3060, a rx6500xt                                                card      a card by its name
     torch.cuda.is_available()                                              called    a framework in code and tracebacks
-    PyTorch version (v1.10.1)                                              torch release
     site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so                 frame     modules of loaders and tracebacks
 """
 
@@ -31,9 +30,6 @@ _CARD: Final = pattern(
     re.IGNORECASE,
 )
 
-# Framework -> how it is named before a release, whoever writes it: ``PyTorch version (v1.10.1)``.
-_RELEASED: Final = {"torch": "(?:py)?torch", "tensorflow": "(?:tensorflow|tf)", "paddlepaddle": "paddle(?:paddle)?"}
-
 # Name -> what captures its values, in this order. Frames: a folder of site-packages, a module in its package's folder,
 # a compiled module, a missing one; ``bare`` is a module in no folder, whose owner the frame before it tells.
 _SAID: Final = (
@@ -42,13 +38,6 @@ _SAID: Final = (
     ("links", pattern(r"(?:^|\n)Looking in links: ([^\n]{1,400})")),
     ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
     ("card", _CARD),
-    *(
-        (
-            f"{name} release",
-            pattern(rf"\b{spelt}(?: version)?[ :=(v]{{1,4}}(\d\.\d{{1,2}}\.\d{{1,2}})\b", re.IGNORECASE),
-        )
-        for name, spelt in _RELEASED.items()
-    ),
     ("unbuilt", pattern(r"Failed to (?:download and )?build:? [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
     ("called", pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")),
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),
@@ -68,7 +57,6 @@ _SAID: Final = (
     # images for Jetson boards
     ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b)")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
-    ("cluster", pattern(r"\b(kubernetes|kubectl|k8s)\b", re.IGNORECASE)),
     # K3s: its folders, and the number of its release
     ("k3s", pattern(r"((?:/rancher|/run)/k3s/|\bv1\.\d{2}\.\d{1,2}\+k3s\d)")),
 )

@@ -24,7 +24,7 @@ _SHORT: Final = 400  # characters of a variable's value that is filled in: a scr
 _COMPUTED: Final = frozenset("$`'\"#;&|()<>\n")  # signs of a value that it takes a shell to know
 _BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
 _FOLLOWS: Final = re.compile(r"[ )]*(..?)?", re.DOTALL)
-_WINDOW: Final = 4096  # characters between two words; a word that quotes or escapes change is not found, nor waited for
+_WINDOW: Final = 4096  # characters before an arm of a case in which its other patterns are looked for
 _WORD_BEGINS: Final = frozenset(" \t\r\n;&|(")  # what a "#" or a subshell's bracket may follow
 # Options of sudo and env whose value is a word of its own (sudo(8), env(1)).
 _VALUED: Final = frozenset({"-u", "--user", "-g", "--group", "-h", "--host", "-D", "--chdir"})

@@ -408,7 +408,7 @@ CAPTURED = {
     ),
     "a pod, where Docker's own container has the GPU": (
         (
-            '"docker run --runtime nvidia trainer"\nkubernetes:\n'
+            '"docker run --runtime nvidia trainer"\n$ kubectl logs trainer-0\n'
             "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory"
         ),
         ("container-no-gpu", "runtimeClassName", "--gpus"),

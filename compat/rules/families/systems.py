@@ -241,7 +241,7 @@ class MacosRosettaPython(Rule):
     changes = (Command("uv python install"),)
 
     def check(self, host: Host, arch: str, signals: Hearing) -> Outcome:
-        """The machine is arm64, and the interpreter was built for x86_64, or a build asks for instructions of x86_64."""
+        """The machine is arm64, and the interpreter was built for x86_64, or a build asks for what x86_64 has."""
         if arch not in {"arm64", "aarch64"}:
             return None
         if host.python_arch in {"x86_64", "amd64"}:
