@@ -6,7 +6,17 @@ import pytest
 
 from compat.matrix import matrix
 
-UNREAD = {"jax-links", "amd-manylinux", "pyg", "intel-xpu", "flash-attn"}
+UNREAD = {
+    "jax-links",
+    "amd-manylinux",
+    "pyg",
+    "intel-xpu",
+    "flash-attn",
+    "dgl",
+    "dgl-torch21",
+    "dgl-torch22",
+    "dgl-torch23",
+}
 """Indexes of which no file was read."""
 
 

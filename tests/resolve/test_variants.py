@@ -109,7 +109,9 @@ def test_what_its_repository_alone_has_is_compiled_from_there_after_its_framewor
     assert last == "pip install --no-build-isolation git+https://github.com/facebookresearch/detectron2"
 
 
-@pytest.mark.parametrize(("name", "told"), [("onnxruntime-genai-cuda", True), ("dgl", False), ("accelerate", False)])
+@pytest.mark.parametrize(
+    ("name", "told"), [("onnxruntime-genai-cuda", True), ("exllamav2", False), ("accelerate", False)]
+)
 def test_a_package_of_which_no_wheel_was_read_is_no_silent_cpu_build(name: str, told: bool) -> None:
     measured, _ = laid_over([name], MATRIX, online=False)
     answer = resolve([name, "torch==2.4.0"], CARD, measured)

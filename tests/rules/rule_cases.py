@@ -390,6 +390,30 @@ FAULTY = [
     # use
     ("devices-hidden", {"env": {"CUDA_VISIBLE_DEVICES": "7"}, "gpus": ADA}),
     ("devices-hidden", {"env": {"CUDA_VISIBLE_DEVICES": ""}, "gpus": ADA}),
+    ("vgpu-unlicensed", {"error": "    Product Name : NVIDIA RTX vWS\n    License Status   : Unlicensed (Restricted)"}),
+    (
+        "macos-rosetta-python",
+        {
+            "platform": "darwin",
+            "arch": "arm64",
+            "error": "RuntimeError: This version of jaxlib was built using AVX instructions, which your CPU and/or "
+            "operating system do not support.",
+        },
+    ),
+    (
+        "driver-gpu-unsupported-by-branch",
+        {
+            "error": "NVRM: The NVIDIA GeForce GTX 1050 GPU installed in this system is\nNVRM:  supported through the "
+            "NVIDIA 580.xx Legacy drivers. Please visit it.\nNVRM:  The 595.58.03 NVIDIA driver will ignore this GPU."
+        },
+    ),
+    (
+        "rocm-igpu-interferes",
+        {
+            "gpus": NAVI,
+            "error": "rocBLAS error: Cannot read library/TensileLibrary.dat: No such file for GPU arch : gfx1036",
+        },
+    ),
     ("visible-devices-conflict", {"env": {"ROCR_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "1"}, "gpus": NAVI * 2}),
     (
         "precision-unsupported",
