@@ -224,8 +224,15 @@ def ask_of(name: str, text: str | None = None) -> Ask:
     Only files below the file's own folder are followed, for a Dockerfile those below the working folder that holds it,
     as the context of its build, and for a workflow those of its repository: one from elsewhere must not make us read
     others.
+
+    Raises:
+        InputError: if it cannot be read, holds a null byte, or is of no known kind.
     """
-    ask = sources.read(read_text(name, limit=LIMIT) if text is None else text, shown(name))
+    text = read_text(name, limit=LIMIT) if text is None else text
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + 1
+        raise InputError("holds a null byte", where=f"{shown(name)}:{line}", expected="a text file")
+    ask = sources.read(text, shown(name))
     own = Path(name).resolve().parent
     here = Path.cwd().resolve()
     around = (own, *own.parents) if ask.kind == "dockerfile" and own.is_relative_to(here) else (own,)

@@ -259,6 +259,10 @@ def half_listed(scene: Scene) -> Iterator[Finding]:
 def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     """Compose: devices-hardcoded, pin-missing, base-tag-gone, base-tag-eol."""
     told: set[int] = set()
+    if ask.unused:
+        detail = "runArgs is not used beside dockerComposeFile, and its service gets no GPU there."
+        fix = "Reserve the GPU in the compose file, under deploy.resources.reservations.devices."
+        yield finding("container-no-gpu", ask, ask.unused, detail, severity="warning", fix=fix)
     for service in ask.services:
         yield from _service_image(ask, service, matrix) if ask.kind == "compose" else ()
         fixed = [device for device in service.devices if re.fullmatch(r"\d+|GPU-[0-9a-f-]+|/dev/nvidia\d+", device)]
@@ -274,10 +278,6 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
                 line = service.env_lines.get(name, service.line)
                 detail = f"{service.name} sets {name}={service.env[name]}: {why}."
                 yield finding(code, ask, line, detail, severity="warning")
-        if ask.kind == "devcontainer" and service.resource_line:
-            detail = "runArgs is not used beside dockerComposeFile, and its service gets no GPU there."
-            fix = "Reserve the GPU in the compose file, under deploy.resources.reservations.devices."
-            yield finding("container-no-gpu", ask, service.resource_line, detail, severity="warning", fix=fix)
         if service.withdrawn:
             detail = f"{service.name} asks for {service.withdrawn}, which no cluster since Kubernetes 1.11 offers."
             yield finding("k8s-no-gpu-resource", ask, service.resource_line, detail)

@@ -38,9 +38,6 @@ def read(text: str, file: str) -> Ask:
     composed, named = bool(document.get("dockerComposeFile").items()), document.get("service")
     service = Service(
         name="the container",
-        image_line=named.line if composed and named.text else 0,
-        runtime=named.text if composed else "",
-        resource_line=next((line for line, _ in gpus if composed), 0),
         devices=tuple(device for _, device in gpus),
         env={name: item.text for name, item in env.items()},
         line=document.line,
@@ -48,7 +45,11 @@ def read(text: str, file: str) -> Ask:
     )
     stages = (_stage(document, image),) if image.text else ()
     wants = any(item.text.startswith("--gpus") for item in arguments) or _needs_gpu(document)
-    return Ask(file=file, kind="devcontainer", stages=stages, services=(service,), files=files, gpu=wants)
+    return Ask(
+        file=file, kind="devcontainer", stages=stages, services=(service,), files=files, gpu=wants,
+        service=(named.line, named.text) if composed else (0, ""),
+        unused=next((line for line, _ in gpus if composed), 0),
+    )  # fmt: skip
 
 
 def joined(ask: Ask, files: Sequence[Ask]) -> Ask:
@@ -57,15 +58,14 @@ def joined(ask: Ask, files: Sequence[Ask]) -> Ask:
     Source: "devcontainer.json reference": ``service`` names one of ``dockerComposeFile``, beside which ``runArgs`` is
     not used.
     """
-    own = ask.services[0]
+    line, name = ask.service
     there = [one for file in files for one in file.services]
-    found = [one for one in there if one.name == own.runtime]
+    found = [one for one in there if one.name == name]
     gives = any(one.gpu or one.runtime for one in found)
-    unused = own.resource_line if there and not gives else 0
     names = ", ".join(dict.fromkeys(one.name for one in there))
-    why = (own.image_line, f"Its compose files have no service {own.runtime}", f"Name one of theirs: {names}.")
-    service = replace(own, runtime="", image_line=0, resource_line=unused)
-    return replace(ask, services=(service,), refused=(why,) if names and own.image_line and not found else ())
+    why = (line, f"Its compose files have no service {name}", f"Name one of theirs: {names}.")
+    unused = ask.unused if there and not gives else 0
+    return replace(ask, unused=unused, refused=(why,) if names and name and not found else ())
 
 
 def plain(text: str) -> str:

@@ -228,6 +228,8 @@ class Ask:
         unread: parts that could not be understood, with the reason.
         refused: lines that the builder or a shell cannot read, with the reason, and the way out if it is a special
             one.
+        service: line and name of the service of its compose files that it is; an empty name if it is none.
+        unused: line at which it asks for a GPU where nothing reads that; 0 if there is none.
         silenced: lines with the codes that a comment of the file silences there; no code stands for all.
     """
 
@@ -242,6 +244,8 @@ class Ask:
     gpus: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     refused: tuple[tuple[int, str, str], ...] = ()
+    service: tuple[int, str] = (0, "")
+    unused: int = 0
     silenced: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @property

@@ -38,6 +38,7 @@ REFUSED = [
     (["doctor", "--host", "a\0b"], "is no name of a file"),
     (["resolve", "https://a.example/t.whl"], "`envcheck inspect https://a.example/t.whl` reads a wheel"),
     (["resolve", "https://a.example/;reboot"], "`envcheck inspect 'https://a.example/;reboot'` reads a wheel"),
+    (["resolve", "torch==2.0.1; rm -rf /"], "not a requirement"),
     (["resolve", "./a;reboot.txt"], "read it with -r './a;reboot.txt'"),
 ]
 
@@ -50,6 +51,14 @@ def test_it_is_refused_by_name(envcheck, words, message):
     assert (code, out) == (2, "")
     assert message in err
     assert "Traceback" not in err
+
+
+def test_a_file_with_a_null_byte_is_refused_with_its_line(envcheck, tmp_path):
+    path = tmp_path / "Dockerfile"
+    path.write_text("FROM python:3.12\nRUN pip install torch\0\n")
+    code, out, err = envcheck("lint", str(path))
+    assert (code, out) == (2, "")
+    assert f"{path}:2: holds a null byte" in err
 
 
 def test_what_is_no_matrix_is_no_matrix_for_every_command(envcheck, tmp_path):
