@@ -370,7 +370,7 @@ def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
     newest system of a distribution: its image without a number holds that one, or the one before until it is out.
     """
     if base.kind == "plain" and not base.os and base.tag in {"", "latest"} and not base.digest:
-        rows = [row for row in matrix.table("systems") if row.os.startswith(base.repository.rpartition("/")[2])]
+        rows = [row for row in matrix.table("systems") if row.image.rpartition(":")[0] == home(base.repository)]
         newest = sorted(rows, key=lambda row: versions.release(row.os.lstrip("abcdefghijklmnopqrstuvwxyz")))[-2:]
         return frozenset(row.python for row in newest if row.python)
     if (month := _month(base.repository, base.tag)) and len(around := _around(f"{month}-py3", matrix)) > 1:

@@ -58,7 +58,7 @@ _CUDA_ASKED: Final = re.compile(r"-D(?:LLAMA|GGML)_(?:CUBLAS|CUDA)=(?:on|1|true|
 
 def toolkit(scene: Scene) -> Iterator[Finding]:
     """toolkit-mismatch-extension: extensions compiled by a toolkit of another major than torch's."""
-    compiled = next((command for command in scene.commands if _compiles_extension(command.text)), None)
+    compiled = next((command for command in scene.commands if _compiles_extension(command)), None)
     torch, nvcc = scene.there("torch", compiled.line) if compiled else None, _nvcc(scene)
     if scene.base is None or torch is None or torch.build is None or torch.base or not nvcc:
         return
@@ -302,8 +302,12 @@ def _nvcc(scene: Scene) -> str:
     return base.cuda if base and base.flavour == "devel" and not conda else ""
 
 
-def _compiles_extension(text: str) -> bool:
-    return _EXTENSION.search(text) is not None and "torch==" not in text and not _COMPILES_NOTHING.match(text)
+def _compiles_extension(command: Command) -> bool:
+    """Whether a command compiles an extension of torch; one that names a page of files may take what was built."""
+    text = command.text
+    paged = {"-f", "--find-links"} & {word.partition("=")[0] for word in command.words}
+    plain = "torch==" not in text and not paged and not _COMPILES_NOTHING.match(text)
+    return plain and _EXTENSION.search(text) is not None
 
 
 def arch_list(scene: Scene) -> Iterator[Finding]:

@@ -151,7 +151,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     separate = not solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
-    then = "comes" if other.by else "is asked for"
+    then = "comes" if other.by or not other.request.spec else "is asked for"
     code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
     detail = f"{item.label} {what} {other.request.name}{spec}, and {other.text if other.by else other.label} {then}."
     loose = separate and not (item.request.exact or item.by or other.request.exact)  # today's newest of two steps

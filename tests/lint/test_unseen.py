@@ -69,6 +69,11 @@ PAIRS = {
          "FROM python:3.10\nSHELL [\"powershell\", \"-c\"]\nRUN echo 'a`'\n",
          'FROM python:3.10\nRUN ["echo", "it\'s"]\n'),
     ),
+    "a distribution's image of no release": (
+        "python-unsupported", True,
+        "FROM ubuntu\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install tensorflow==2.4.1\n",
+        ("FROM centos:latest\nRUN yum install -y python3-pip\nRUN pip3 install tensorflow==2.4.1\n",),
+    ),
     "pip's installer of today for a Python that it has left": (
         "python-unsupported", True,
         OLD_PYTHON + "RUN curl -sS https://bootstrap.pypa.io/get-pip.py | python3.8\n",
@@ -445,6 +450,8 @@ PAIRS = {
         [
             ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
             "RUN pip install torch==1.13.0\nRUN useradd -m deepspeed && mkdir /apex && chown deepspeed /apex\n"),
+            ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
+            "RUN pip install torch==1.13.0\nRUN pip install deepspeed --find-links=https://a.example/wheels.html\n"),
         ],
     ),
     "packages that bring the driver along": (
