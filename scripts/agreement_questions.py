@@ -396,6 +396,8 @@ def _with_plain(build: Build, line: str, dice: random.Random) -> Question | None
     version = dice.choice(named)
     first, _, rest = version.partition(".")
     near = dice.choice((version, f"{int(first) + 1}.0.0", f"{max(int(first) - 1, 0)}.{rest or 0}"))
+    if (there := MATRIX.days(normalise(wanted.name))) and near not in there:
+        return None  # no index has it: refused before any joint is asked
     return Question(
         "libraries", (build,), tuple(sorted(_sound(build, dice).items())), ((normalise(wanted.name), near),)
     )
