@@ -45,7 +45,8 @@ def command(
     sources = [word for word in words or () if _is_source(word, matrix)]
     wishes = wishing.wanted([word for word in words or () if word not in sources], matrix)
     if not sources:
-        raise InputError("no source", expected="a file, a folder or -", hint="kubectl get nodes -o json > nodes.json")
+        what = f"no file or folder is named {words[0]!r}" if words else "no source"
+        raise InputError(what, expected="a file, a folder or -", hint="kubectl get nodes -o json > nodes.json")
     if wishes.beside:
         speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
     found = survey(sources, wishes.known, matrix, image=image)

@@ -33,6 +33,7 @@ IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
 _DESKTOPS = pattern(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
 _WSL = pattern(r"wsl[ _-]?2?")
 _PYTHON = pattern(r"[0-9]\.[0-9]{1,2}t?")
+_DRIVER = pattern(r"[vVrR]?([0-9]{1,5}(?:\.[0-9]{1,5}){0,3})(?:[-+~][\w.+~-]{0,60})?")  # with a package's revision
 
 
 def from_options(
@@ -75,8 +76,7 @@ def from_options(
         if implied := arch_of(told, architecture(arch) if arch else ""):
             readings["arch"] = Fact(implied, "--gpu", option=True)
     if driver:
-        driver_number(driver)
-        readings["driver"] = Fact(driver, "--driver", option=True)
+        readings["driver"] = Fact(_driver(driver), "--driver", option=True)
     for name, value, option in (("cuda_toolkit", cuda, "--cuda"), ("rocm", rocm, "--rocm")):
         if value:
             readings[name] = Fact(_number(value, option), option, option=True)
@@ -152,6 +152,13 @@ def _number(text: str, option: str) -> str:
     if not versions.is_release(text):
         raise InputError(f"{text[:40]!r} is not a release", where=option, expected="a number such as 12.6")
     return versions.minor(text) if "." in text else text.strip()
+
+
+def _driver(text: str) -> str:
+    """A driver as its number alone."""
+    if found := _DRIVER.fullmatch(text.strip()):
+        return found[1]
+    raise InputError(f"{text[:40]!r} is not a driver version", where="--driver", expected="a number such as 535.54.03")
 
 
 def _python(text: str) -> str:
