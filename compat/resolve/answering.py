@@ -61,7 +61,7 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
         if all(wish.shared and not wish.unjudged for wish in counting):
             raise InputError(f"no requirement applies on {target.place}", where="argument", expected="one that does")
         target = situation(counting, hosts, known, cpu=cpu)
-    if reasons := (*_beyond(wishes, known), *_strange(target, known), *target.unknowns):
+    if reasons := (*_beyond(wishes, known), *_strange(target, known), *_unread(target, known), *target.unknowns):
         return Answer(status="unknown", conditions=tuple(reasons))
     search = Search(target, known, prefer)
     uncounted: tuple[str, ...] = ()
@@ -177,6 +177,15 @@ def _strange(target: Situation, known: Knowledge) -> list[str]:
     plugs = {row.package: f"`envcheck matrix show {row.accelerator}`" for row in known.matrix.table("accelerators")}
     told += [f"which releases belong to {name}: {plugs[name]} tells" for name in names if name in plugs]
     return [f"the matrix has no builds of {', '.join(names)}, and nothing else is asked for", *told]
+
+
+def _unread(target: Situation, known: Knowledge) -> Iterator[str]:
+    """Packages whose builds for a GPU's maker stand where the matrix does not look: that it has none proves nothing."""
+    vendors, rows = {device.vendor for device in target.devices}, known.matrix.packages
+    for name in dict.fromkeys(wish.package for wish, _ in target.wishes if wish.package in rows):
+        for vendor in sorted(vendors - {option.vendor for option in known.options(name)}):
+            for where in rows[name].published_for(vendor):
+                yield f"{rows[name].title} for {vendor} GPUs is published elsewhere, which was not read: {where}"
 
 
 def _alone(

@@ -193,9 +193,6 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         guessed = [build for build in builds if not is_tagged(build, kind=True)]
         yield clash.row(text, builds[0], by="runtime" if guessed else "", of=guessed)
         package = matrix.packages[clash.variable.package]
-        for told in (one for one in package.elsewhere if one.startswith(f"{device.vendor}: ")):
-            elsewhere = f"{package.title} for {device.vendor} GPUs is published elsewhere, and not planned here"
-            yield clash.row(f"{elsewhere}: {told.partition(': ')[2]}", package)
         plugs = [row for row in matrix.table("accelerators") if row.framework.startswith(f"{package.name}==")]
         for row in {one.package: one for one in plugs if device.target.startswith(one.accelerator)}.values():
             way = "ask for it" if row.package in matrix.packages else f"`envcheck matrix show {row.accelerator}` tells"

@@ -156,7 +156,7 @@ BAD = [
     (["resolve", "torch", "--cpu", "--cuda", "12.6"], "--cpu"),
     (["resolve", "torch", "--prefer", "fastest"], "newest"),
     (["resolve", "torch", "--format", "yaml"], "requirements"),
-    (["resolve", "torch", "--gpu", "A100", "--driver", "new"], "driver 'new'"),
+    (["resolve", "torch", "--gpu", "A100", "--driver", "new"], "--driver: 'new'"),
     (["resolve", "torch", "--host", "/nonexistent.json"], "No such file"),
     (["doctor", "--host", "a", "--report", "b"], "two machines"),
     (["doctor", "--fail-on", "bad"], "certain, error, warning, info or never"),

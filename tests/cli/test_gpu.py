@@ -164,7 +164,7 @@ def test_a_recommendation_shows_twenty_and_says_how_many_more_there_are(envcheck
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("vllm", "--vendor", "amd"), "vllm has no build for amd GPUs"),
+        (("vllm", "--vendor", "amd"), "vLLM for amd GPUs is published elsewhere"),
         (("nosuchpackage",), "the matrix has no builds of nosuchpackage"),
         (("tensorrt==10.12.0.36",), "tensorrt 10.12.0.36 (cuda12.0) names no code for"),
         (("lightgbm",), "nothing in this plan has GPU code of its own"),

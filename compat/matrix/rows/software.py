@@ -63,6 +63,10 @@ class Package(Row):
     force_build: str = ""
     strict_cudnn: bool = False
 
+    def published_for(self, vendor: str) -> list[str]:
+        """Where builds for GPUs of a maker are that no row is for."""
+        return [text for maker, _, text in (one.partition(": ") for one in self.elsewhere) if maker == vendor]
+
 
 @row("applications", key="name")
 class Application(Row):
