@@ -60,7 +60,7 @@ _FIRST: Final = {"venv": "python3 -m venv .venv"} | {
 # Distributions whose conda package has another name.
 _FROM_CONDA: Final = {"pytorch": "torch"}
 _CONDA_HAS: Final = frozenset({"pytorch", "torchvision", "torchaudio", "numpy", "tensorflow", "jax"})
-_CONDA: Final = pattern(r"(?:conda|mamba|micromamba) install\b")
+_CONDA: Final = pattern(r"(?:conda|mamba|micromamba) (?:install|create)\b")
 _TO_CONDA: Final = {"torch": "pytorch"}
 
 # What compiles an extension against the framework that is installed, where pip makes no build environment of its own.
@@ -70,7 +70,7 @@ _SUDO: Final = pattern(r"(?:^|(?<=&& )|(?<=\| ))sudo ")
 # How engines are told to give a container all NVIDIA GPUs, where not as Docker is.
 _GPUS: Final = {"podman": "--device nvidia.com/gpu=all", "singularity": "--nv", "apptainer": "--nv"}
 # The Python that a program brings with it, in the program's own folder.
-_BROUGHT: Final = pattern(r"[\w.-]+/python\.exe")
+_BROUGHT: Final = pattern(r"[\w.-]+/(?:Scripts/)?python\.exe")
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 

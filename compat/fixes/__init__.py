@@ -49,6 +49,7 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "forward-compat-conflict": drivers.compat_libcuda,
     "framework-build-tag-mismatch": packages.companions,
     "framework-pair-mismatch": packages.companions,
+    "glibc-too-old": extensions.older_libc,
     "host-compiler-unsupported": toolkits.compiler,
     "jetson-generic-wheel": packages.gpu_build,
     "library-mismatch": copies.mismatched,

@@ -9,6 +9,7 @@ from compat import versions
 from compat.changes import Change, Command, Variable
 from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
+from compat.fixes.extensions import extended
 from compat.rules.families.rocm import overridden
 from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS
@@ -24,8 +25,10 @@ def build(subject: Subject) -> Fix | None:
     name = subject.framework_name() or "torch"
     if not targets:
         return _unknown_card(subject)
-    if subject.program == "ollama":  # which brings its own ROCm
-        return _without_wheel(targets[0], "ollama", subject)
+    compiled = subject.compiled() if not subject.framework() else ""
+    again = Fix(f"Compile {compiled} again for {targets[0]}: its copy has no code for that.")
+    if compiled or subject.program == "ollama":  # which brings its own ROCm
+        return extended(compiled, subject) or again if compiled else _without_wheel(targets[0], "ollama", subject)
     found = plans.moved(name, subject, keep=False)
     changes = plans.changes_of(found, subject, kind="rocm")
     if changes and not subject.framework_name():

@@ -13,7 +13,7 @@ from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
 from compat.reading.commands import asks_for_gpu, container_of
-from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, WITH_AMD, of_system
+from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, WITH_AMD, install_driver, of_system, spelled
 
 if TYPE_CHECKING:
     from compat.changes import Change
@@ -38,7 +38,22 @@ def no_gpu(subject: Subject) -> Fix | None:
         return Fix(text, changes=(LIST_DEVICES,))
     if fix := old_compose(subject):
         return fix
+    if signals.get("docker-dri-missing", "docker-kfd-missing"):
+        return without_nodes(subject)
     return _refused(subject) or _retyped(subject) or (_with_nodes(subject) if signals.get("kfd-no-file") else None)
+
+
+def without_nodes(subject: Subject) -> Fix | None:
+    """A host without the nodes of AMD's and Intel's drivers, which WSL and Docker Desktop never have."""
+    if subject.host.platform in {"windows", "wsl2"}:
+        text = "Docker Desktop and WSL2 have no /dev/kfd and no /dev/dri: hand over /dev/dxg with ROCm's libraries for"
+        return Fix(f"{text} WSL, or start the image on Linux itself.")
+    if subject.case.signals.get("docker-dri-missing"):
+        text = (
+            "Load the driver that makes /dev/dri on the host: amdgpu, i915 or xe. WSL and Docker Desktop have /dev/dxg"
+        )
+        return Fix(f"{text} and /usr/lib/wsl instead.")
+    return None
 
 
 def old_compose(subject: Subject) -> Fix | None:
@@ -126,8 +141,8 @@ def _no_driver(subject: Subject) -> Fix:
     text = (
         "Install the NVIDIA driver on the host, where nvidia-smi has to answer first; with Docker Desktop, on Windows."
     )
-    install, _ = of_system([System("driver")], _outside(subject.host), subject.matrix)
-    return Fix(text, changes=install)
+    outside = _outside(subject.host)
+    return spelled(install_driver(outside, subject.matrix, text), outside, subject.matrix)
 
 
 def _in_cluster(subject: Subject) -> Fix:

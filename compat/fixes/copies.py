@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.changes import Command, Variable, install
 from compat.findings import Fix
 from compat.fixes.libraries import cuda_in_use, of_builds, runnable
-from compat.fixes.subject import series
+from compat.fixes.subject import series, with_conda
 from compat.fixes.system_cuda import for_system, taker
 from compat.fixes.toolkits import outdated
-from compat.lazy import pattern
 from compat.reading.message_facts import cudnn_version
 from compat.rules.lookups import is_version
 
 if TYPE_CHECKING:
     from compat.fixes.subject import Subject
-
-# A framework that conda installs, which brings its own cuDNN along.
-_BY_CONDA: Final = pattern(r"(?:conda|mamba|micromamba) (?:install|create) .*(?<![\w=/-])(?:jax|tensorflow|pytorch)\b")
 
 
 def rocm(subject: Subject) -> Fix | None:
@@ -69,8 +65,8 @@ def _cudnn(want: str, have: str, subject: Subject) -> Fix:
     newer = is_version(have) and series(have) == major and versions.release(have) > versions.release(want)
     spec = f"=={minor}.*" if newer else f">={minor},<{int(major) + 1}"
     cuda = series(cuda_in_use(subject))
-    if any(_BY_CONDA.match(line) for line in subject.case.commands):
-        change = Command(f'conda install -c conda-forge "cudnn{spec}"')
+    if subject.by_conda:
+        change = with_conda("nvidia-cudnn", spec)
         return Fix(f"Update the cuDNN of the conda environment to {minor} or newer.", changes=(change,))
     rows = [row for row in subject.matrix.table("sonames") if row.soname == f"libcudnn.so.{major}"]
     mine = [row for row in rows if row.package.endswith(f"-cu{cuda}")] or ([] if cuda else runnable(rows, subject))

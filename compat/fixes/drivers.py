@@ -9,9 +9,10 @@ import compat.fixes.plans as plans
 import compat.joints.driver as joint
 from compat import versions
 from compat.changes import Command, Driver
+from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
 from compat.reading.commands import container_of
-from compat.rules.deeds import install_driver, of_system
+from compat.rules.deeds import install_driver, last_branch, of_system
 from compat.rules.lookups import cuda_of_driver
 from compat.rules.stack import installed
 
@@ -50,6 +51,8 @@ def older_cuda(subject: Subject) -> Fix | None:
     if not (subject.host.driver or subject.host.driver_cuda):
         return None
     served = item and item.cuda and _runs(subject, item.cuda)
+    if fix := _of_last_branch(subject):
+        return fix
     if item is None or not item.cuda or served:
         either = "tf-driver-old" in subject.case.signals and item is None  # XLA's own line, of TensorFlow or of JAX
         old = either or "driver-too-old" in subject.case.signals
@@ -70,20 +73,44 @@ def _runs(subject: Subject, cuda: str) -> bool:
     return versions.is_release(own) and versions.is_release(cuda) and versions.at_least(own, cuda)
 
 
-def _unknown_build(name: str, subject: Subject) -> Fix | None:
-    """A program whose CUDA nobody states needs a later major than the driver's, which runs every build of its own."""
+def _next_family(subject: Subject) -> tuple[str, str]:
+    """The CUDA that the driver reports, and the first driver that runs the next major; empty where it is not known."""
     have = subject.host.driver_cuda or cuda_of_driver(subject.matrix, subject.host.driver)
     known = joint.floor(subject.matrix, str(versions.major(have) + 1), subject.host.platform in {"windows", "wsl2"})
-    if versions.major(have) < _FAMILIES or known is None:
+    return have, (known.family or known.exact) if known else ""
+
+
+def _unknown_build(name: str, subject: Subject) -> Fix | None:
+    """A program whose CUDA nobody states needs a later major than the driver's, which runs every build of its own."""
+    have, first = _next_family(subject)
+    if versions.major(have) < _FAMILIES or not first:
         return None
-    least = f"to {known.family or known.exact} or newer"
+    least = f"to {first} or newer"
     if _in_image(subject):
         text = f"Upgrade the NVIDIA driver of the host {least}, or take an image for CUDA {have} or older."
-        return Fix(text, changes=(Driver(known.family or known.exact),))
+        return Fix(text, changes=(Driver(first),))
     found = plans.moved(name, subject) if name else None
     changes = plans.changes_of(found, subject, kind="cuda")
     told = f"Install {plans.told(found, name)}, or upgrade" if found and changes else "Upgrade"
-    return Fix(f"{told} the NVIDIA driver {least}.", changes=changes or (Driver(known.family or known.exact),))
+    return Fix(f"{told} the NVIDIA driver {least}.", changes=changes or (Driver(first),))
+
+
+def _of_last_branch(subject: Subject) -> Fix | None:
+    """A GPU whose last driver branch, by the card or by a package that is named for it, is too old: no newer one is."""
+    host, matrix, name = subject.host, subject.matrix, subject.framework_name()
+    last = last_branch(host, matrix) or next(iter(subject.said("legacy")), "")
+    least = lowest(subject) or _next_family(subject)[1]
+    if not last or not least or versions.major(least) <= int(last):
+        return None
+    card = next((row for row in matrix.table("capabilities") if row.last_driver == f"R{last}"), None)
+    gpus = subject.gpus or tuple(Gpu(vendor="nvidia", target=f"sm_{one.cc.replace('.', '')}") for one in [card] if one)
+    known = Host({**host.readings, "gpus": Fact(gpus, "machine")})
+    found = plans.moved(name, replace(subject, case=replace(subject.case, host=known, derived={}))) if name else None
+    changes = plans.changes_of(found, subject, kind="cuda")
+    why = f"R{last} is the last driver branch for this GPU"
+    if found and changes:
+        return Fix(f"Install {plans.told(found, name)}: {why}.", changes=changes)
+    return Fix(f"{why}, and no published build runs on it: compute on the CPU, or take another GPU.")
 
 
 def _in_image(subject: Subject) -> bool:

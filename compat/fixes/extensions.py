@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
+from compat import versions
 from compat.changes import Command, Install, Package, Variable, install
 from compat.commands import package_of
 from compat.findings import Fix
+from compat.joints import libc
+from compat.joints.python import is_for
 from compat.reading.commands import requirements
-from compat.rules.lookups import recompiled
-from compat.rules.stack import plain
+from compat.rules.lookups import is_version, recompiled
+from compat.rules.stack import plain, platform_tag
 from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
@@ -164,6 +167,31 @@ def sourced(names: Sequence[str], version: str, subject: Subject) -> Fix | None:
             line = f"pip install --no-build-isolation --no-deps git+{address}@v{release}"
             return Fix(text, changes=(Command(line),))
     return None
+
+
+def older_libc(subject: Subject) -> Fix | None:
+    """A package that asks for a newer C library: compiled here, or its last release whose wheels load here."""
+    matrix, module = subject.matrix, next(reversed(subject.said("frame")), "")
+    package = matrix.package(subject.compiled() or subject.owner(module) or subject.wished)
+    rows = matrix.builds(package.name) if package else ()
+    if not package or not rows:
+        return None
+    mine = subject.release(package.name)
+    if any(row.compiled for row in rows) and module:
+        text = f"Compile {package.name} here, for this system's own C library, or run it on a newer system."
+        known = any(row.compiled for row in matrix.builds_of(package.name, mine))
+        return Fix(text, changes=recompiled(matrix, package.name, mine if known else ""))
+    system = matrix.system(subject.host.os or "")
+    have = subject.host.glibc or (system.glibc if system else "")
+    place, python = platform_tag(subject.host) or "linux_x86_64", subject.host.python or ""
+    there = [row for row in rows if place in row.platforms and row.glibc and is_for(row, python) and not row.index]
+    loads = [row for row in there if have and libc.reaches(have, row.glibc) and row.version != mine]
+    found = {versions.release(row.version): row for row in loads if is_version(row.version)}
+    best = found[max(found)] if found else None
+    if best is None or (is_version(mine) and not versions.at_least(mine, best.version)):
+        return None
+    text = f"Install {package.name} {best.version}, the last whose wheels load here, or run it on a newer system."
+    return Fix(text, changes=(subject.install(best),))
 
 
 def outside(subject: Subject) -> str:

@@ -59,6 +59,10 @@ def _coded(subject: Subject) -> Fix | None:
 def _recompiled(target: str, number: str, extension: str, subject: Subject) -> Fix | None:
     """The package that failed, compiled for the GPU: by a CUDA that has it, and with torch's list of targets."""
     if last := last_cuda(target, subject):
+        name, families = subject.framework_name(), subject.matrix.families
+        codes = [row.kernels for row in subject.matrix.builds(name) if row.kernels]
+        if codes and all(kernels_for(target, code, families) == "none" for code in codes):
+            return Fix(f"No published {name} has code for {target}: compute on the CPU, or take another GPU.")
         text = f"CUDA {last} is the last with code for {target}: take a toolkit and builds of that, or the CPU."
         return Fix(text, changes=(Toolkit(last),))
     package = subject.matrix.package(extension) if extension else None

@@ -11,7 +11,7 @@ from compat.changes import Command, Install, Package, Python, System, Variable, 
 from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import gpu_build
-from compat.fixes.subject import series
+from compat.fixes.subject import series, with_conda
 from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
 from compat.joints.kernels import first_cuda
 from compat.joints.python import is_for
@@ -292,6 +292,9 @@ def _torn(name: str, subject: Subject) -> Fix | None:
 
 def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
     """The package that brings the library, in the releases that do, and its folder on the loader's path."""
+    if subject.by_conda:
+        change = with_conda(row.package, _below(row))
+        return Fix(f"Install conda's own package that brings {name}, for the same CUDA.", changes=(change,))
     changes: tuple[Change, ...] = (install(row.package, _below(row), settles=subject.missing),)
     module = _module(row.package)
     if subject.host.platform != "windows" and module and subject.framework_name() != "torch":

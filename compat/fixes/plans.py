@@ -292,7 +292,8 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves
 def is_older(plan: Plan, name: str, subject: Subject, *, newest: bool) -> bool:
     """Whether a plan's release of a framework comes before the one installed, or before the ``newest``."""
     version = plain(_of(plan, name).version)
-    have = subject.matrix.builds(_of(plan, name).name)[-1].version if newest else subject.release(name)
+    rows = subject.matrix.builds(name) if newest else ()
+    have = rows[-1].version if rows else subject.release(name)
     return is_version(version) and is_version(have) and versions.release(version) < versions.release(have)
 
 

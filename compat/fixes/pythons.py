@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
+import compat.fixes.containers as containers
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Command, Install, Package, Python
@@ -64,6 +65,9 @@ def metal(subject: Subject) -> Fix | None:
     """A system without builds: what others publish for it, or the last release that had it; no Linux for a Mac."""
     if subject.host.arch == "i686":
         return _BITS
+    named = any("/dev/kfd" in line for line in (subject.case.signals.text, *subject.case.commands))
+    if named and subject.host.platform in {"windows", "wsl2"}:
+        return containers.without_nodes(subject)
     if subject.host.platform != "darwin":
         later = standing(subject.case.signals) == "newer"
         return _of_channel(subject) or _of_others(subject) or (_last(subject) if later else None)

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from compat import versions
-from compat.changes import Install, Package
+from compat.changes import Command, Install, Package
+from compat.commands import place_of
 from compat.facts import Gpu
 from compat.lazy import dataclass
 from compat.matrix.products import find_gpu
@@ -114,6 +115,11 @@ class Subject:
         return not self.gpus and any(item.signal.program in {"hip", "hsa", "rocminfo"} for item in self.case.signals)
 
     @property
+    def by_conda(self) -> bool:
+        """Whether conda installed a framework, which then loads conda's libraries and no wheel's."""
+        return any(canonical(name) in FRAMEWORKS for name in place_of(self.host, self.case.commands).conda)
+
+    @property
     def program(self) -> str:
         """The program whose message points to the finding; empty if none does, or no program by name."""
         heard = self.case.signals.pointing(self.finding.code)
@@ -174,9 +180,9 @@ class Subject:
         yield from filter(None, [row.name if row else beside])
         yield from (name for name in self.cited() if canonical(name) not in {*FRAMEWORKS, "numpy"})
         names, bare = self.said("frame"), {*self.said("bare")}
-        last = [name for name in reversed(names) if name in bare and not self._distribution(name, guess=False)]
+        last = [name for name in reversed(names) if name in bare and not self.owner(name, guess=False)]
         for name in (one for one in reversed(names) if one not in last):  # the last frame is what failed
-            known = self._distribution(name)
+            known = self.owner(name)
             if known and canonical(known) not in {*FRAMEWORKS, "numpy"} and not self._is_pure(known):
                 yield known
 
@@ -186,7 +192,7 @@ class Subject:
         rows = self.matrix.builds(package.name) if package else ()
         return bool(rows) and all(row.platforms == ("any",) and not row.compiled for row in rows)
 
-    def _distribution(self, module: str, *, guess: bool = True) -> str:
+    def owner(self, module: str, *, guess: bool = True) -> str:
         """The distribution that a module belongs to: installed, known to the matrix, or a ``guess``: of its name."""
         plain = normalise(module)
         stems = [
@@ -214,6 +220,15 @@ def continued(text: str) -> str:
 def series(version: str, parts: int = 1) -> str:
     """The first numbers of a version: ``8.9.2`` -> ``8``."""
     return ".".join(re.findall(r"\d+", version)[:parts])
+
+
+def with_conda(package: str, spec: str) -> Command:
+    """One of NVIDIA's libraries by conda-forge's name of it: nvidia-cusparse-cu12 is libcusparse there."""
+    stem = re.sub(r"-cu\d+$", "", package).removeprefix("nvidia-")
+    name = stem if stem.startswith(("cuda-", "cudnn", "nccl")) else f"lib{stem}"
+    name = name.replace("cuda-runtime", "cuda-cudart")
+    wish = f'"{name}{spec}"' if spec else f"{name} cuda-version={package.rpartition('-cu')[2]}"
+    return Command(f"conda install -c conda-forge {wish}")
 
 
 def last_cuda(target: str, subject: Subject) -> str:

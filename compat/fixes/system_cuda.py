@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import compat.fixes.boards as boards
 import compat.joints.libraries as joint
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.matrix.rows import Build
+
+
+_OF_NUGET: Final = "microsoft-ml-onnxruntime-gpu"  # ONNX Runtime's package of .NET, of the same releases
 
 
 def on_windows(subject: Subject) -> bool:
@@ -79,7 +82,7 @@ def wanted(name: str, row: Build, subject: Subject) -> Fix:
 
 def taker(subject: Subject) -> tuple[str, Build] | None:
     """The installed package that takes its CUDA from the system, with its row."""
-    alike = {"onnxruntime": "onnxruntime-gpu", "tensorflow-cpu": "tensorflow"}
+    alike = {"onnxruntime": "onnxruntime-gpu", "tensorflow-cpu": "tensorflow", _OF_NUGET: "onnxruntime-gpu"}
     for there, version in subject.packages.items():
         package = subject.matrix.package(alike.get(there, there))
         rows = subject.matrix.builds_of(package.name, plain(version)) if package else ()
@@ -109,7 +112,7 @@ def _is_other(row: Build, have: Mapping[str, str], subject: Subject) -> bool:
 def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subject) -> Build | None:
     """The nearest later release of a package that was built for the CUDA and cuDNN that are installed."""
     machine = subject.host.python or ""
-    for other in subject.matrix.builds(name):
+    for other in subject.matrix.builds(name) if _OF_NUGET not in subject.packages else ():
         if other.yanked or not other.runtime.startswith("cuda") or not is_version(other.version):
             continue
         later = versions.release(other.version) > versions.release(row.version)

@@ -7,7 +7,8 @@ from typing import Final
 from compat import versions
 from compat.changes import Command, System, Toolkit, Variable, install
 from compat.findings import Fix
-from compat.fixes.subject import Subject, series
+from compat.fixes.packages import gpu_build
+from compat.fixes.subject import Subject, series, with_conda
 from compat.lazy import pattern
 from compat.rules.deeds import of_system, of_windows
 from compat.rules.lookups import is_version, knows
@@ -20,12 +21,15 @@ _FOLDER: Final = pattern(r"(/usr/local/cuda-(\d{1,2}\.\d))\b")
 def newer(subject: Subject) -> Fix | None:
     """The first toolkit that compiles for the device, or the last one where it was dropped."""
     toolkit = subject.host.cuda_toolkit or ""
+    if "nvrtc-arch" in subject.case.signals and subject.framework_name() and (fix := gpu_build(subject)):
+        return fix  # its CUDA brings NVRTC
     asked = [subject.case.signals.value("arch"), *(gpu.target for gpu in subject.gpus)]
     for text in filter(None, asked):
         row = subject.matrix.capability(text)
         if row is None or not row.first_cuda:
             continue
-        stand = knows(subject.matrix, versions.minor(toolkit), row.cc) if is_version(toolkit) else "too new"
+        stand = knows(subject.matrix, versions.minor(toolkit), row.cc) if is_version(toolkit) else ""
+        stand = stand or ("too old" if row.last_cuda else "too new")  # the last that has it serves in both cases
         first, target = versions.minor(row.first_cuda), f"sm_{row.cc.replace('.', '')}"
         own = item.cuda if (item := subject.framework()) and is_version(item.cuda) else ""
         if stand == "too new" and own and versions.at_least(own, first):
@@ -163,7 +167,8 @@ def outdated(library: str, least: str, subject: Subject) -> Fix | None:
     rows = [row for row in known if versions.admits(row.versions, f"{major}.{minor}.99") is True]
     if not rows:
         return None
-    change = install(rows[0].package, f">={major}.{minor},<{major + 1}")
+    spec = f">={major}.{minor},<{major + 1}"
+    change = with_conda(rows[0].package, spec) if subject.by_conda else install(rows[0].package, spec)
     text = f"Install {library} {major}.{minor} or newer, and take older copies off the loader's path."
     return Fix(text, changes=(change,))
 

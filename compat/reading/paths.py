@@ -109,7 +109,8 @@ def facts(page: Page) -> Iterator[Claim]:
             for match in pattern.finditer(text):
                 found.setdefault(fact, {}).setdefault(value.format(*match.groups()), line.number)
         for match in _BROUGHT.finditer(text) if "\\" in text else ():
-            found.setdefault("python_path", {}).setdefault(f"{match[1]}/python.exe", line.number)
+            inside = "Scripts/" * match[1].startswith(".")  # as environments are called, which keep theirs there
+            found.setdefault("python_path", {}).setdefault(f"{match[1]}/{inside}python.exe", line.number)
         if kernel := _KERNEL.search(text):
             yield from _at(line.number, hint(values.kernel_claims(kernel[1])))
     systems = found.get("platform", {})

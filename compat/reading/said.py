@@ -39,10 +39,11 @@ _SAID: Final = (
     ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
     ("card", _CARD),
     ("unbuilt", pattern(r"Failed to (?:download and )?build:? [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
-    ("called", pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")),
+    ("called", pattern(r"\b(torch|tensorflow|jax|cupy)(?:_backends)?\.[a-z_]{2,}")),
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),
     ("frame", pattern(r"(?<![\w-])([A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")),
     ("frame", pattern(r"(?<![/\\\w])([A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")),
+    ("frame", pattern(r"[/\\](\w{4,})/csrc/[\w/.]{1,80}\.(?:cu|cuh|hip|cpp|cc|h)\b")),
     ("frame", pattern(r"No module named '(\w{3,})\.")),
     ("frame", pattern(r"(?i:DLL load failed) while importing ([A-Za-z]\w{3,})")),
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
@@ -57,6 +58,8 @@ _SAID: Final = (
     # images for Jetson boards
     ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b)")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
+    # packages of a driver branch that serves old cards alone: nvidia-legacy-390xx-driver, nvidia-470xx-dkms
+    ("legacy", pattern(r"(?<![\w-])nvidia-(?:legacy-)?(\d{3})xx-\w")),
     # K3s: its folders, and the number of its release
     ("k3s", pattern(r"((?:/rancher|/run)/k3s/|\bv1\.\d{2}\.\d{1,2}\+k3s\d)")),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import Change, Command, Container, System
 from compat.findings import Fix
+from compat.lazy import pattern
 from compat.versions import at_least
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _KIN: Final = {
     "arch": "manjaro endeavouros cachyos garuda artix",
 }
 _PARENT: Final = {child: parent for parent, children in _KIN.items() for child in children.split()}
+# The end of a virtual GPU's name, which is its profile: GRID A100D-4C (NVIDIA, Virtual GPU Types).
+_PROFILE: Final = pattern(r"-\d{1,2}[ABCQ](?:ME)?$")
 # Deeds that change an image; all others change the host, whose distribution a container does not show.
 _INSIDE: Final = frozenset(
     {"intel-runtime", "cuda-toolkit", "cuda-toolkit-any", "host-compiler", "build-tools", "libstdcxx", "driver-remove"}
@@ -136,15 +139,23 @@ def install_driver(
         return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
     if host.platform == "windows" or of_windows(host):
         return _for_windows(host, matrix, why)
-    if host.l4t:
-        jetpack = "On a Jetson the driver comes with JetPack: flash a newer one, or take the build for this one."
-        return Fix(f"{why} {jetpack}")
-    if host.container:
-        return Fix(f"{why} The driver belongs to the host, not into the image.")
+    if whose := _of_others(host):
+        return Fix(f"{why} {whose}")
     if last := last_branch(host, matrix):
         task = System("driver-proprietary", branch=last)
         return Fix(f"{why} R{last} is the last branch for this GPU.", changes=(task,))
     return Fix(why, changes=(System("driver-newer" if host.driver else "driver"),))
+
+
+def _of_others(host: Host) -> str:
+    """Whose the driver is, where it is not this system's own; empty where it is."""
+    if host.l4t:
+        return "On a Jetson the driver comes with JetPack: flash a newer one, or take the build for this one."
+    if host.container:
+        return "The driver belongs to the host, not into the image."
+    if any(_PROFILE.search(gpu.name) for gpu in host.gpus or ()):
+        return "A vGPU takes the guest driver of its host's branch, from whoever runs that, and no other."
+    return ""
 
 
 def _for_windows(host: Host, matrix: Matrix, why: str) -> Fix:

@@ -95,8 +95,8 @@ def products_of(gpu: Gpu, matrix: Matrix) -> tuple[rows.Product, ...]:
     return next((tuple(found) for text in (gpu.name, gpu.pci) if text and (found := find_gpu(matrix, text))), ())
 
 
-def recompiled(matrix: Matrix, name: str) -> tuple[Change, ...]:
+def recompiled(matrix: Matrix, name: str, version: str = "") -> tuple[Change, ...]:
     """One package compiled here, in place of the copy that is there, and not fetched as its build script may."""
     row = matrix.package(name)
     forced = (Variable(row.force_build, "TRUE"),) if row and row.force_build else ()
-    return (*forced, Install(packages=(Package(name=name),), again=True, compile=True))
+    return (*forced, Install(packages=(Package(name=name, version=version),), again=True, compile=True))

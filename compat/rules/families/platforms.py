@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
-from compat.changes import Container, System
+from compat.changes import System
 from compat.joints import libc as clib
 from compat.joints import platform as joint
 from compat.joints import processor
@@ -142,7 +142,8 @@ class PlatformUnsupported(Rule):
         """ROCm's usual packages look for a kernel module and /dev/kfd, which WSL has not; a wheel has its own fault."""
         wheel = any(item.rocm for item in case.installed)
         told = case.signals.get("rock-not-loaded", "kfd-no-file", "" if wheel else "hip-no-device")
-        if case.host.platform != "wsl2" or not told:
+        asked = any("/dev/kfd" in line for line in case.commands)
+        if case.host.platform != "wsl2" or not (told or asked):
             return None
         detail = "WSL has neither the amdgpu module nor /dev/kfd; ROCm's packages for WSL serve a few GPUs only."
         page = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
@@ -255,7 +256,6 @@ class GlibcTooOld(Rule):
     platforms = ("linux", "wsl2", "wsl1")
     requires = ("musl-libc",)
     asks = ("glibc", "os", "packages")
-    changes = (Container("--rm -it", image="ubuntu:22.04"),)
 
     def check(
         self, host: Host, matrix: Matrix, signals: Hearing, wanted: Mapping[str, str], here: tuple[Here, ...]

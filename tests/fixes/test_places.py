@@ -1,0 +1,193 @@
+"""Prescriptions that fit the machine: its last driver, its guest, its conda, its C library, and who names the package."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat.app.doctor import judged
+from compat.facts import host
+from compat.matrix import matrix
+
+LINUX = {"platform": "linux", "arch": "x86_64", "python": "3.11"}
+OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version {})."
+NEWER_LIBC = "ImportError: /lib64/libm.so.6: version `GLIBC_{}' not found (required by /home/me/.venv/lib/python3.9/site-packages/{})"
+OUTDATED = (
+    "Outdated {} installation found.\nVersion JAX was built against: {}\nMinimum supported: {}\n"
+    "Installed version: 1\nThe local installation version must be no lower than {}."
+)
+MISSING = "ImportError: {}: cannot open shared object file: No such file or directory"
+NVRTC = "{}: NVRTC_ERROR_INVALID_OPTION (5)\nnvrtc: error: invalid value for --gpu-architecture (-arch)"
+DLL = 'LoadLibrary failed with error 126 "" when trying to load "C:\\app\\onnxruntime_providers_cuda.dll"'
+PTX = "the provided PTX was compiled with an unsupported toolchain."
+WANTS_KFD = ("docker run -it --device /dev/kfd --device /dev/dri rocm/pytorch",)
+NO_NODE = (
+    'Error response from daemon: error gathering device information while adding custom device "/dev/dri": no such'
+)
+
+# What is known -> the code of a finding, what its fix holds, and what it never holds.
+FACTS = {
+    "a virtual GPU takes no driver of the distribution": (
+        {
+            "gpus": [{"name": "GRID T4-8Q", "vendor": "nvidia"}],
+            "driver": "470.63.01",
+            "os": "ubuntu22.04",
+            "error": PTX,
+        },
+        ("driver-too-old-for-runtime", "guest driver", "apt"),
+    ),
+    "a whole card of the same kind does": (
+        {"gpus": [{"name": "Tesla T4", "vendor": "nvidia"}], "driver": "470.63.01", "os": "ubuntu22.04", "error": PTX},
+        ("driver-too-old-for-runtime", "sudo", "guest"),
+    ),
+    "a card of no published build": (
+        {
+            "gpus": [{"name": "GeForce GTX 680", "vendor": "nvidia", "target": "sm_30"}],
+            "packages": {"torch": "1.7.1+cu101"},
+            **LINUX,
+        },
+        ("arch-too-old-for-build", "No published torch has code for sm_30", "ARCH_LIST"),
+    ),
+    "Fermi is older than what is compiled again": (
+        {
+            "gpus": [{"name": "GeForce GTX 560", "vendor": "nvidia", "target": "sm_21"}],
+            "packages": {"torch": "1.7.1+cu101"},
+            **LINUX,
+        },
+        ("arch-too-old-for-build", "another GPU", "ARCH_LIST"),
+    ),
+    "a toolkit that nobody states has an upper end": (
+        {"gpus": [{"name": "NVIDIA GeForce GTX 1080"}], "error": NVRTC.format("NVRTCError")},
+        ("toolkit-too-old-for-arch", "12.9, the last for sm_61", "or newer"),
+    ),
+    "CuPy's own CUDA brings NVRTC": (
+        {
+            "gpus": [{"name": "NVIDIA GeForce GTX 1070"}],
+            "error": NVRTC.format("cupy_backends.cuda.libs.nvrtc.NVRTCError"),
+        },
+        ("toolkit-too-old-for-arch", "cupy-cuda12x", "PATH"),
+    ),
+    "conda's JAX loads conda's cuDNN": (
+        {
+            "packages": {"jax": "0.4.38", "jaxlib": "0.4.38"},
+            "installers": {"jax": "conda", "jaxlib": "conda"},
+            "error": OUTDATED.format("cuDNN", 8907, 9100, 9100),
+            **LINUX,
+        },
+        ("library-mismatch", 'conda install -c conda-forge "cudnn>=9.1,<10"', "pip"),
+    ),
+    "and conda's cuSPARSE": (
+        {
+            "packages": {"jax": "0.4.38", "jaxlib": "0.4.38"},
+            "installers": {"jax": "conda", "jaxlib": "conda"},
+            "error": OUTDATED.format("cuSPARSE", 12500, 12100, 12100),
+            **LINUX,
+        },
+        ("library-mismatch", '"libcusparse>=12.1,<13"', "nvidia-"),
+    ),
+    "pip's takes pip's": (
+        {
+            "packages": {"jax": "0.4.38", "jaxlib": "0.4.38"},
+            "installers": {"jax": "pip", "jaxlib": "pip"},
+            "error": OUTDATED.format("cuSPARSE", 12500, 12100, 12100),
+            **LINUX,
+        },
+        ("library-mismatch", "nvidia-cusparse-cu12", "conda"),
+    ),
+    "a library of the toolkit for conda's torch": (
+        {"conda_packages": {"pytorch": "2.4.0"}, "error": MISSING.format("libnvrtc.so.12"), **LINUX},
+        ("library-missing", "conda install -c conda-forge cuda-nvrtc cuda-version=12", "pip"),
+    ),
+    "the last wheels for an old C library": (
+        {
+            "os": "centos7",
+            "glibc": "2.17",
+            "packages": {"onnxruntime-gpu": "1.18.0"},
+            "error": NEWER_LIBC.format("2.27", "onnxruntime/capi/onnxruntime_pybind11_state.so"),
+            **LINUX,
+            "python": "3.9",
+        },
+        ("glibc-too-old", "pip install onnxruntime-gpu==1.16.3", "docker run"),
+    ),
+    "a package that is compiled is compiled there, in its release": (
+        {
+            "packages": {"flash-attn": "2.8.1"},
+            "error": NEWER_LIBC.format("2.32", "flash_attn_2_cuda.cpython-39-x86_64-linux-gnu.so"),
+            "platform": "linux",
+        },
+        ("glibc-too-old", "flash-attn==2.8.1", "docker run"),
+    ),
+    ".NET's package of ONNX Runtime": (
+        {
+            "platform": "windows",
+            "packages": {"Microsoft.ML.OnnxRuntime.Gpu": "1.16.0"},
+            "cuda_toolkit": "12.2",
+            "error": DLL,
+        },
+        ("library-missing", "CUDA 11 and cuDNN 8", "pip"),
+    ),
+    "WSL has no node of AMD's driver": (
+        {"platform": "wsl2", "gpus": [{"name": "AMD Radeon RX 7900 XTX"}], "commands": WANTS_KFD},
+        ("platform-unsupported", "/dev/dxg", "Use WSL2"),
+    ),
+    "the linker looks in its own path": (
+        {"error": "/usr/bin/ld: cannot find -lcuda", **LINUX},
+        ("library-missing", "LIBRARY_PATH=/usr/local/cuda/lib64/stubs", "LD_LIBRARY_PATH"),
+    ),
+    "a source file names the package that has no code": (
+        {
+            "gpus": [{"name": "AMD Radeon RX 7900 XTX"}],
+            "error": "Error invalid device function at line 9 in file /src/bitsandbytes/csrc/ops.hip",
+        },
+        ("rocm-gfx-unsupported", "bitsandbytes", "build of ROCm"),
+    ),
+    "torch's own words name torch": (
+        {
+            "gpus": [{"name": "NVIDIA GeForce RTX 5080"}],
+            "driver": "570.124.06",
+            "error": "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+            **LINUX,
+        },
+        ("arch-too-new-for-build", "/whl/cu128", "ARCH_LIST"),
+    ),
+}
+
+LAST_BRANCH = OLD.format("9010") + "\nNVIDIA Corporation GF119 [NVS 310] (nvidia-legacy-390xx-driver)\n"
+FOLDER = (
+    "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.0 as it may crash.\n"
+    'File "E:\\tools\\app\\{}\\lib\\site-packages\\torch\\__init__.py", line 9, in <module>\n'
+)
+# A pasted text -> the same of its first finding.
+TEXTS = {
+    "a package of a driver branch tells that no newer one serves the card": (
+        LAST_BRANCH,
+        ("driver-too-old-for-runtime", "R390 is the last driver branch", "Upgrade"),
+    ),
+    "Docker Desktop has no node of AMD's driver": (
+        f"PS C:\\Users\\me> docker run --device /dev/dri IMAGE\n{NO_NODE} file or directory",
+        ("container-no-gpu", "/dev/dxg", "amdgpu"),
+    ),
+    "an environment of Windows has its Python in Scripts": (
+        FOLDER.format(".tool"),
+        ("numpy-abi-mismatch", ".tool\\Scripts\\python.exe -m pip", ".tool\\python.exe"),
+    ),
+    "a Python that a program brings lies in its folder": (
+        FOLDER.format("python_embeded"),
+        ("numpy-abi-mismatch", "python_embeded\\python.exe -m pip", "Scripts"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("known", "told"), FACTS.values(), ids=FACTS)
+def test_a_fix_fits_the_machine(known, told):
+    options = {name: one for name, one in known.items() if name in {"error", "commands"}}
+    facts = {name: one for name, one in known.items() if name not in options}
+    code, holds, never = told
+    found = next(one for one in judged(host("test", **facts), matrix(), **options).findings if one.code == code)
+    said = "\n".join([found.fix.text, *found.fix.commands])
+    assert holds in said, said
+    assert never not in said, said
+
+
+@pytest.mark.parametrize(("text", "told"), TEXTS.values(), ids=TEXTS)
+def test_a_fix_fits_what_a_text_shows(prescribes, text, told):
+    prescribes(text, *told)
