@@ -68,8 +68,10 @@ class Matrix:
         return [row for item in spelled for row in typed(shape, item, name, days)]
 
     def _days(self, builds: list[store.Raw], package: str) -> dict[str, str]:
-        """Day of ``torch 2.9.1`` for the distributions of these builds."""
-        names = {row.get("distribution", package) for row in builds if "date" not in row}
+        """Day of ``torch 2.9.1`` for the distributions of these builds, and for what they were compiled beside."""
+        undated = [row for row in builds if "date" not in row]
+        names = {row.get("distribution", package) for row in undated}
+        names.update(name for row in undated for name, _ in _beside(row))
         return {f"{name} {release}": day for name in names for release, day in self.days(name).items()}
 
     def days(self, distribution: str) -> dict[str, str]:
@@ -310,12 +312,20 @@ def typed(shape: type[R], raw: store.Raw, table: str, days: Mapping[str, str] | 
         if not days or "date" in values:
             return [shape(**{**values, "versions": (release,)}) for release in releases]
         name = values.get("distribution") or values["package"]
+        later = max((days.get(f"{other} {series}.0", "") for other, series in _beside(raw)), default="")
         dated = [(release, days.get(f"{name} {values.get('published') or release}", "")) for release in releases]
+        dated = [(release, day if day >= later else "") for release, day in dated]
         return [shape(**{**values, "versions": (release,), "date": day}) for release, day in dated]
     except (TypeError, KeyError):
         where = f"{raw.get('origin', 'matrix')}: {table}"
         hint = "`envcheck matrix check` tells each fault"
         raise InputError("has a row with unknown or missing keys", where=where, hint=hint) from None
+
+
+def _beside(raw: store.Raw) -> list[tuple[str, str]]:
+    """What a build of another index was compiled beside, ``torch`` and ``2.12``: it may be younger than its release."""
+    pins = (line.partition("==") for line in (raw.get("requires", ()) if "index" in raw else ()))
+    return [(name, series[:-2]) for name, _, series in pins if series.endswith(".*")]
 
 
 @lru_cache

@@ -294,7 +294,8 @@ def _place(clash: Clash) -> Iterator[Member]:
     places = sorted({place for option in found for place in option.build.platforms})
     if places and not {search.target.place, "any"}.intersection(places):
         builds = [option.build for option in found]
-        yield clash.row(f"{clash.name} is published for {', '.join(places)}", builds[0], by="platforms", of=builds)
+        text = f"{clash.name} is published {'with GPU code ' * (len(found) < len(named))}for {', '.join(places)}"
+        yield clash.row(text, builds[0], by="platforms", of=builds)
 
 
 def _os(clash: Clash) -> Iterator[Member]:

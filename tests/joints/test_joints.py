@@ -310,7 +310,7 @@ def test_an_extension_loads_with_the_minor_that_it_was_compiled_against(compiled
 
 @pytest.mark.parametrize(
     ("system", "needs"),
-    [(("cuda11", "cudnn8"), True), (("cuda11", "cudnn"), True), (("cuda12", "cudnnoptional"), False)],
+    [(("cuda11", "cudnn8"), True), (("cuda11", "cudnn"), True), (("cuda12",), False)],
 )
 def test_which_builds_need_a_cudnn_of_the_system(system, needs):
     assert libraries.needs_cudnn(system) is needs
@@ -396,8 +396,8 @@ def test_cudnn_of_the_system_counts_by_its_major():
     )
 
 
-def test_a_cudnn_that_may_be_missing_is_asked_of_no_system():
-    optional = row(runtime="cuda12.8", cuda_from="system", system=("cuda12", "cudnnoptional"))
+def test_a_build_that_names_no_cudnn_asks_none_of_the_system():
+    optional = row(runtime="cuda12.8", cuda_from="system", system=("cuda12",))
     assert libraries.cudnn(optional, "") == libraries.cudnn(optional, "9.1.0") == FITS
     asked = from_options(MATRIX, gpus=["A100"], driver="580.65.06", arch="x86_64")
     assert resolve(["ctranslate2==4.8.5"], asked, MATRIX).status == "plan"
