@@ -152,6 +152,7 @@ def _of_build(build: Build) -> Iterator[Difference]:
         groups = _groups(release, platform)
         if build.package not in JOINED:
             yield from _wheels(build, release, platform, groups, differs)
+        yield from _joined(build, platform, differs)
         yield from _requirements(build, platform, groups, differs)
         carried = release.get("carried", {}).get(platform, {})
         targets = targets_of(carried, build.runtime)
@@ -199,6 +200,17 @@ def _floors(build: Build, release: Any, platform: str, groups: list[Any], differ
         yield from differs(field, getattr(build, field), " ".join(sorted(floors, key=Version)))
     elif field == "glibc" and build.glibc in floors:
         yield from differs("tag", build.tag or build.glibc, floors[build.glibc] or build.glibc)
+
+
+def _joined(build: Build, platform: str, differs: Any) -> Iterator[Difference]:
+    """The glibc of a row that joins distributions: no lower than that of one of its release, on a Python of the row."""
+    for part in JOINED.get(build.package, ())[1:] if platform.startswith("linux") else ():
+        release = _releases(part).get(build.version, {})
+        carried = release.get("carried", {}).get(platform, {})
+        tags = {tag for tag, listed, _ in _groups(release, platform) if {*build.python} & {*listed}} if release else ()
+        floors = {floor for tag in tags if (floor := floor_of(tag, carried, build.runtime))}
+        if floors and not any(Version(floor) <= Version(build.glibc or "0") for floor in floors):
+            yield from differs("glibc", build.glibc, " ".join(sorted(floors, key=Version)))
 
 
 def _requirements(build: Build, platform: str, groups: list[Any], differs: Any) -> Iterator[Difference]:

@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -16,6 +19,7 @@ import crosscheck  # noqa: E402 - found through the line above
 import settlements  # noqa: E402
 
 from compat.matrix import matrix  # noqa: E402
+from compat.matrix.measured import floor_of  # noqa: E402
 
 
 @pytest.fixture
@@ -135,3 +139,34 @@ def test_a_settlement_that_settles_nothing_is_reported(tmp_path, monkeypatch, ca
 )
 def test_stable_abi_wheels_serve_the_pythons_that_their_metadata_allows(listed, requires_python, pythons):
     assert crosscheck.expand(listed, requires_python) == pythons
+
+
+def test_a_row_that_joins_distributions_asks_for_no_less_glibc_than_the_one_with_the_code(observed, capsys):
+    def raise_the_floor(releases):
+        releases["0.4.30"]["carried"]["linux_x86_64"]["glibc"] = "2.34"
+
+    observed("jax", len)
+    observed("jaxlib", raise_the_floor)
+    assert crosscheck.main(["jax"]) == 1
+    assert "NOT SETTLED  jax 0.4.30: glibc: matrix 2.17, wheels 2.34" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("package", ["cudf", "cuml"])
+def test_the_glibc_of_a_package_whose_code_is_in_a_library_is_the_greatest_that_one_of_both_asks_for(package):
+    def floors(name: str, spec: str, place: str):
+        for version in SpecifierSet(spec).filter(crosscheck._releases(name)):
+            release = crosscheck._releases(name)[version]
+            for tag, _, _ in crosscheck._groups(release, place):
+                yield Version(floor_of(tag, release.get("carried", {}).get(place, {}), ""))
+
+    def least(line: str, place: str):
+        asked = Requirement(line)
+        return min(floors(asked.name, str(asked.specifier), place), default=Version("0"))
+
+    for build in matrix().builds(package):
+        own = f"{build.install_name}=={build.published or build.version}"
+        parts = [line for line in build.requires if Requirement(line).name.startswith(("cudf", "libcu"))]
+        parts += [f"lib{line}" for line in parts if line.startswith("cudf")]  # what that one pins in turn
+        for place in build.platforms:
+            wanted = max(least(line, place) for line in (own, *parts))
+            assert Version(build.glibc) == wanted, (build.full_version, build.runtime, place)

@@ -36,7 +36,9 @@ def test_the_day_is_that_of_the_first_upload(package, version, distribution, day
 
 
 @pytest.mark.parametrize(
-    ("local", "day"), [("pt21cu121", "2023-10-06"), ("pt212cu130", ""), ("pt28cpu", "")], ids=lambda value: value or "none"
+    ("local", "day"),
+    [("pt21cu121", "2023-10-06"), ("pt212cu130", ""), ("pt28cpu", "")],
+    ids=lambda value: value or "none",
 )
 def test_a_build_made_for_a_later_framework_has_not_the_day_of_its_release(local, day):
     assert [b.date for b in matrix().builds_of("torch-scatter", "2.1.2") if b.local == local] == [day]
