@@ -41,6 +41,8 @@ def breaches(matrix: Matrix) -> Iterator[tuple[Build, str]]:
     """Builds by which a joint proves more than their rows say, each with the field that decided."""
     for name in matrix.packages:
         for build in matrix.builds(name):
+            if "pins" in build.inferred:  # they are judged as requirements, by what is said of those
+                yield build, "pins"
             for field, verdict in ASKED:
                 # another build of its release may show what CUDA it was made with
                 weak = is_inferred(build, field) and (field != "runtime" or is_unseen(matrix, build, field))

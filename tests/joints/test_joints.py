@@ -26,7 +26,7 @@ from compat.joints import build as builds
 from compat.joints.releases import Release
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, all_of, any_of, clash_of, sure
 from compat.markers import Environment
-from compat.matrix import matrix
+from compat.matrix import Matrix, matrix
 from compat.matrix.rows import Build
 from compat.resolve import resolve
 from compat.resolve.target import from_options
@@ -155,6 +155,14 @@ def test_the_law_sees_a_joint_that_proves_by_a_guess(monkeypatch):
     guess = replace(next(one for one in MATRIX.builds("torch") if one.how == "inferred"), python=("3.11",))
     monkeypatch.setattr(sureness, "ASKED", (("python", lambda _, build: Clash("no", (build,))),))
     assert guess.version in {build.version for build, _ in sureness.breaches(MATRIX)}
+
+
+def test_the_law_sees_a_pin_that_is_inferred_under_a_name_that_no_judge_asks_for(monkeypatch):
+    made = next(one for one in MATRIX.builds("sgl-kernel") if "requires" in one.inferred)
+    monkeypatch.setattr(Matrix, "builds", lambda *_: [replace(made, inferred=("pins",))])
+    assert {field for _, field in sureness.breaches(MATRIX)} == {"pins"}
+    monkeypatch.setattr(Matrix, "builds", lambda *_: [made])
+    assert not list(sureness.breaches(MATRIX))
 
 
 # --- driver ---
