@@ -78,7 +78,7 @@ def tables(text):
     [
         ("tensorflow==1.2.0", "linux_x86_64", "2.17", "2017-06-15"),  # older than the first row
         ("tensorflow==2.16.0rc0", "linux_x86_64", "2.17", "2024-02-23"),  # a preview
-        ("sgl-kernel==0.3.21", "linux_x86_64", "2.27", "2026-01-14"),  # a distribution without rows
+        ("torch-memory-saver==0.0.10", "linux_x86_64", "2.17", "2026-09-12"),  # a distribution without rows
         ("nvidia-cublas-cu12==12.4.5.8", "linux_x86_64", "2.17", "2024-04-03"),  # libraries of a toolkit
     ],
 )
@@ -91,10 +91,9 @@ def test_a_release_without_rows_is_shown_as_it_was_measured(text, platforms, gli
 
 
 def test_pythons_of_the_stable_abi_are_spelled_out_and_free_threaded_ones_are_not_among_them():
-    pythons = tables("sgl-kernel==0.3.21")["sgl-kernel 0.3.21 as measured, without rows to judge by"][0][
-        "Python"
-    ].split()
-    assert pythons[:3] == ["3.10", "3.11", "3.12"]
+    (row,) = tables("torch-memory-saver==0.0.10")["torch-memory-saver 0.0.10 as measured, without rows to judge by"]
+    pythons = row["Python"].split()
+    assert pythons[:3] == ["3.9", "3.10", "3.11"]
     assert not [python for python in pythons if python.endswith("t")]
 
 
@@ -121,10 +120,10 @@ def test_the_wheels_that_were_read_and_the_libraries_they_load_are_named():
 
 
 def test_releases_of_a_distribution_without_rows_are_listed_newest_first():
-    (rows,) = tables("sgl-kernel").values()
-    assert [row["release"] for row in rows].index("0.3.21") < [row["release"] for row in rows].index("0.1.0")
+    (rows,) = tables("torch-memory-saver").values()
+    assert [row["release"] for row in rows].index("0.0.10") < [row["release"] for row in rows].index("0.0.9")
 
 
 def test_a_release_that_was_never_published_is_not_shown():
     with pytest.raises(InputError):
-        show(matrix(), "sgl-kernel==77.0")
+        show(matrix(), "torch-memory-saver==77.0")

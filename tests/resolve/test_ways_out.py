@@ -116,7 +116,7 @@ def test_commands_for_a_described_machine_name_its_file_and_work(name: str, tmp_
         ),
         ("tensorflow --gpu 'GT 710' --python 3.13", r"where all else fits, tensorflow has wheels for", r"sm_90a"),
         (SPLIT, r"takes its own from the system", r"cuda13"),
-        ("torch==1.10.1 --gpu A100 --arch aarch64", r"published for .*linux_x86_64", r"$^"),
+        ("torch==1.10.1 --gpu A100 --arch aarch64", r"published with GPU code for .*linux_x86_64", r"$^"),
         ("torchvision==0.19.1 --gpu gfx803", r"cannot run on gfx803|has no build", r"$^"),
         ("'tensorflow[and-cuda]==2.15.0' --gpu T4", r"extra and-cuda", r"is published as"),
     ],
