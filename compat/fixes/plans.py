@@ -72,7 +72,8 @@ def planned(wishes: Sequence[str], machine: Host, matrix: Matrix, *, newest: boo
     from compat.resolve import resolve
 
     free = bool(machine.gpus) and not machine.driver and "==" not in wishes[0] and not newest
-    usual = _usual_driver(wishes[0], machine, matrix) if free else ""
+    nvidia = all(gpu.vendor == "nvidia" for gpu in machine.gpus or ())
+    usual = joint.customary(matrix, machine.platform in {"windows", "wsl2"}) if free and nvidia else ""
     known = [(Host({**machine.readings, "driver": Fact(usual, "machine")}), "proven")] if usual else []
     for target, prefer in (*known, (machine, "oldest-driver" if free else "proven")):
         try:
@@ -82,13 +83,6 @@ def planned(wishes: Sequence[str], machine: Host, matrix: Matrix, *, newest: boo
         if answer.status == "plan":
             return answer.plan
     return None
-
-
-def _usual_driver(name: str, machine: Host, matrix: Matrix) -> str:
-    """The first driver of the newest GPUs that a framework has code for, if the machine's are NVIDIA's too."""
-    newest = usual(name, matrix)[-1:]
-    nvidia = newest and all(gpu.vendor == "nvidia" for gpu in machine.gpus or ())
-    return joint.span(matrix, newest[0].target, machine.platform in {"windows", "wsl2"})[0] if nvidia else ""
 
 
 def ties(name: str, subject: Subject) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ NVIDIA, "CUDA on WSL" (WSL has the driver of Windows, and its numbers); the ROCm
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -128,6 +129,22 @@ def span(matrix: Matrix, target: str, windows: bool = False) -> tuple[str, int]:
         return "", 0
     least = floor(matrix, row.first_cuda, windows)
     return least.exact if least else "", int(row.last_driver.removeprefix("R") or 0)
+
+
+@lru_cache(maxsize=8)
+def customary(matrix: Matrix, windows: bool = False) -> str:
+    """A driver that may be taken for granted where none is told: the first of the newest GPUs that many people have.
+
+    Many: a twentieth of NVIDIA's products in the matrix, so that a board of its own kind does not count.
+    """
+    made = Counter(row.target for row in matrix.table("gpus") if row.target.startswith("sm_"))
+    common = (target for target, count in made.items() if count * 20 >= made.total())
+    return max((span(matrix, target, windows)[0] for target in common), key=_release, default="")
+
+
+def _release(text: str) -> tuple[int, ...]:
+    """A driver as numbers; none comes first."""
+    return versions.release(text or "0")
 
 
 def past_branch(matrix: Matrix, target: str, driver: str, windows: bool = False) -> int:

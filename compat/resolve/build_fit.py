@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.joints import driver, kernels, libc, processor
 from compat.joints.verdict import Clash, Fits, Unknown, Verdict, clash_of
 from compat.matrix.drivers import forward_package
@@ -247,6 +248,16 @@ class Scale:
         if not machine.number or (machine.forward and forward_package(self._matrix, cuda, machine.driver)):
             return FITS
         return (machine.bit,)
+
+    def is_beyond_custom(self, option: Option, place: str) -> bool:
+        """Whether a CUDA build needs a newer driver than may be taken for granted on a machine that tells none."""
+        if option.kind != "cuda" or option.on_board or any(machine.number for machine in self._target.machines):
+            return False
+        told = [driver.customary(self._matrix, self.is_windows(place))]
+        told += [self.driver_span(one, place)[0] for one in self._models if one.target]
+        least = self.floor(option, place)
+        wanted = option.build.driver or (least and (least.family or least.exact)) or "0"
+        return not any(versions.at_least(one, wanted) for one in told if one)
 
     def floor(self, option: Option, place: str) -> Floor | None:
         """Driver floors of a CUDA build's runtime."""

@@ -13,7 +13,8 @@ newest          as proven, but the newest framework before documented over infer
 smallest        as proven, but CUDA from wheels (a base image without CUDA libraries) before the release
 oldest-driver   as proven, but the lowest driver floor before the release
 stable          as proven, but comfortable driver, and releases that had a bug-fix release, before the newest
-nearest         the release nearest to the one asked for, then as proven: what remedies are found by
+nearest         a driver that may be taken for granted where none is told, then the release nearest to the one asked
+                for, then as proven: what remedies are found by
 forward         as proven, but the newest framework before the host's own driver: what a newer driver in the image opens
 =============== ====================================================================================================
 
@@ -73,6 +74,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "weight": Measure("worst", "no CUDA libraries in the base image"),
     "driver": Measure("worst", "the lowest driver"),
     "settled": Measure("each", "a release that had a bug-fix release"),
+    "assumed": Measure("worst", "a driver that may be taken for granted where none is told"),
     "distance": Measure("each", "the release nearest to the one asked for"),
     "order": Measure("each", "the canonical order of the matrix"),
 }
@@ -95,7 +97,10 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "smallest": (*_FIRST, "weight", "release", "companions", "strain", "read", "runtime", "order"),
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
-    "nearest": (*_without("how"), "distance", "how", "release", "companions", "strain", *_LAST),
+    "nearest": (
+        *("vendor", "forward", "assumed", "kernels", "compiled", "silent", "distance", "how"),
+        *("release", "companions", "strain", *_LAST),
+    ),
     "forward": (*_without("forward"), "release", "forward", "companions", "strain", *_LAST),
 }
 
@@ -106,7 +111,7 @@ _FIXED: Final = (
 )
 
 # Measures that depend on the target too.
-_JUDGED: Final = ("forward", "kernels", "strain", "distance", "driver")
+_JUDGED: Final = ("forward", "kernels", "strain", "distance", "driver", "assumed")
 
 
 def _vendor(option: Option, known: Knowledge) -> int:
@@ -162,7 +167,8 @@ class Preference:
         self._worst = [MEASURES[measure].over == "worst" for measure in self.names]
         self._pick = itemgetter(*((*_FIXED, *_JUDGED).index(measure) for measure in self.names))
         self._scale, self._place, self._known, self._ranks = scale, place, known, known.ranks
-        self._asks_driver, self._led, self._cpu = "driver" in self.names, led, cpu
+        self._asks_driver, self._assumes = "driver" in self.names, "assumed" in self.names
+        self._led, self._cpu = led, cpu
 
     def own(self, weighed: Weighed) -> Key:
         """The measures of one build.
@@ -183,7 +189,8 @@ class Preference:
         anchor = self._scale.anchors.get(option.package, option.rank)
         driver = self._floor(option) if self._asks_driver else 0
         forward, distance = int(weighed.strain == FORWARD), abs(option.rank - anchor)
-        key: Key = self._pick((*fixed, forward, level, weighed.strain, distance, driver))
+        assumed = int(self._assumes and self._scale.is_beyond_custom(option, self._place))
+        key: Key = self._pick((*fixed, forward, level, weighed.strain, distance, driver, assumed))
         return key
 
     def _floor(self, option: Option) -> int:

@@ -152,7 +152,8 @@ def _moved(search: Search, softs: Sequence[Soft], bits: int) -> Plan | None:
         wish.package: search.known.anchor(wish) for wish, bit in search.target.wishes if bit & bits and not wish.shared
     }
     is_old = any(soft.subject == "driver" and not branch_ended(search, soft) for soft in softs)
-    prefer = "oldest-driver" if is_old and not anchors else "nearest"
+    alone = "oldest-driver" if is_old else "proven" if bits & search.target.runtime_bit else "nearest"
+    prefer = "nearest" if anchors else alone
     loosened = _without(search.target, softs, bits)
     kind, number = split_runtime(search.target.runtime if bits & search.target.runtime_bit else "")
     plan = None

@@ -49,6 +49,8 @@ STEPS = [
         BLACKWELL, "570.26", "3.11", ["torch==2.5.1", "xformers==0.0.28.post3"],
         ["torch==2.7.0+cu128", "xformers==0.0.30"],
     ),
+    # without a driver none is demanded that not everybody with such a GPU has: 0.0.33 has code for it, of CUDA 13
+    (BLACKWELL, "", "3.11", ["torch==2.5.1", "xformers==0.0.28.post3"], ["torch==2.7.0+cu128", "xformers==0.0.30"]),
     (BLACKWELL, "570.26", "3.11", ["torch==2.5.1", "flash-attn==2.7.2.post1"], ["torch==2.7.0+cu128"]),
     (BLACKWELL, "570.26", "3.11", ["torch==2.5.1", "vllm==0.7.3"], ["torch==2.7.0+cu128", "vllm==0.9.2"]),
     # a GPU that is too old

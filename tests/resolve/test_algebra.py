@@ -136,6 +136,8 @@ def test_which_runtimes_share_a_process(
 def test_every_order_ranks_kernels_first_and_leaves_no_tie() -> None:
     for name, measures in ORDERS.items():
         wanted = ("vendor", "kernels") if name == "forward" else ("vendor", "forward", "kernels")
+        if name == "nearest":  # no advice that asks for a newer driver than its reader is likely to have
+            wanted = ("vendor", "forward", "assumed", "kernels")
         assert measures[: len(wanted)] == wanted, name
         assert measures[-1] == "order", name
         assert set(measures) <= MEASURES.keys()
