@@ -222,6 +222,16 @@ class Plan:
         """The same as a builder of images names them, ``linux/amd64``."""
         return platforms(self.archs)
 
+    def by_ptx(self) -> list[str]:
+        """The builds whose code a driver compiles at first use, as far as a GPU's verdict names them."""
+        told = [gpu.why for gpu in self.gpus if gpu.kernels == "ptx"]
+        return [one.name for one in self.builds if any(f"{one.name} {one.version} " in why for why in told)]
+
+    def ptx_of(self, name: str) -> str:
+        """``, through PTX`` where a build is such a one, with the other's name where another is; else nothing."""
+        slow = self.by_ptx()
+        return f",{'' if name in slow else f' {slow[0]}'} through PTX" if slow else ""
+
     def versions(self) -> dict[str, str]:
         """Distribution, spelled as indexes do -> the exact version that is to be installed; pins included."""
         found = {normalise(build.name): build.version for build in self.builds}

@@ -127,7 +127,7 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
         return _own_image(name, subject)
     past = not subject.release(name) and any(last_cuda(gpu.target, subject) for gpu in subject.gpus)
     step = ": an older release" if plans.is_older(found, name, subject, newest=past) else ""
-    code = ", through PTX" if subject.gpus and any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
+    code = found.ptx_of(name) if subject.gpus else ""
     return Fix(f"Install {plans.told(found, name)}{code}{step}.", changes=(*_replaced(name, subject), *changes))
 
 

@@ -55,9 +55,8 @@ def together(wish: str, machine: Host, scene: Scene) -> str:
     others = tuple(one for one in pins if one.partition("==")[0] != wish.partition("==")[0])
     found = plan(wish, others, machine, scene)
     new = [one for one in found.builds if one.asked and one.requirement not in {wish, *others}] if found else []
-    code = ", through PTX" if found and any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
     names = " and ".join(one.requirement for one in new)
-    return f"Ask for {names} ({found.runtime}{code})." if found and new else ""
+    return f"Ask for {names} ({found.runtime}{found.ptx_of(new[0].name)})." if found and new else ""
 
 
 def instead(moving: Taken, kept: Taken, scene: Scene) -> str:

@@ -131,9 +131,7 @@ def _wish(search: Search, soft: Soft, plan: Plan) -> NewValue:
             return NewValue(f"take {constraint} instead of {soft.text}", name, constraint)
     for build in plan.builds:
         if package_of(search, build.name) == name:
-            kind = build.kind + ", through PTX" * any(
-                gpu.kernels == "ptx" and f"{name} {build.version} " in gpu.why for gpu in plan.gpus
-            )
+            kind = build.kind + ", through PTX" * (build.name in plan.by_ptx())
             return NewValue(f"ask for {build.requirement} ({kind})", name, build.version)
     return NewValue(f"leave {soft.text} out", name, "left out")
 

@@ -201,8 +201,10 @@ def test_a_release_that_runs_through_ptx_is_told_as_such():
     machine = of_machine(BLACKWELL, "580.65.06", "3.10")
     fix, _, _ = first_fix(machine, ["tensorflow==2.15.0"])
     remedy = resolve(["tensorflow==2.15.0"], host("test", **machine), MATRIX).fixes[0]
-    assert "through PTX" in fix.text
+    assert "CUDA 12.5, through PTX" in fix.text
     assert "through PTX" in remedy.text
+    fix, _, _ = first_fix(of_machine(BLACKWELL, "570.26", "3.11"), ["torch==2.5.1", "xformers==0.0.28.post3"])
+    assert "torch 2.7.0 for CUDA 12.8, xformers through PTX" in fix.text
 
 
 @pytest.mark.parametrize("gpu", [HOPPER, ADA])
