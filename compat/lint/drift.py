@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints.python import is_for
 from compat.lint.finding import finding, of_request
 from compat.lint.walk import has_end
 
@@ -67,10 +68,11 @@ def stale_nightly(scene: Scene) -> Iterator[Finding]:
             detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
             alone = place is item.origins[0]  # else the default index answers in its place
             level: Severity = "error" if alone else "warning"
-            last = next(b for b in reversed(builds) if b.variant == variant[1])
-            code = "version-does-not-exist"
-            fix = f"Ask for {last.package}=={last.full_version}, or name the nightly index of a newer variant."
-            yield of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=(last,))
+            mine = [b for b in builds if b.variant == variant[1]]
+            last = next((b for b in reversed(mine) if is_for(b, item.python)), None)
+            code, other = "version-does-not-exist", "ame the nightly index of a newer variant."
+            fix = f"Ask for {last.package}=={last.full_version}, or n{other}" if last else f"N{other}"
+            yield of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=mine[-1:])
             return
 
 

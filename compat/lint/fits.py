@@ -150,10 +150,13 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     )
     separate = not solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
-    what = "was compiled for" if compiled else "requires"
+    hidden = dispute.objection.name in dispute.left.build.undeclared
+    what = "was compiled for" if compiled else "is for" if hidden else "requires"
     then = "comes" if other.by or not other.request.spec else "is asked for"
     code = "numpy-abi-mismatch" if compiled else "framework-pair-mismatch"
-    detail = f"{item.label} {what} {other.request.name}{spec}, and {other.text if other.by else other.label} {then}."
+    untold = ", which its metadata does not say" if hidden and not compiled else ""
+    has = other.text if other.by else other.label
+    detail = f"{item.label} {what} {other.request.name}{spec}{untold}, and {has} {then}."
     loose = separate and not (item.request.exact or item.by or other.request.exact)  # today's newest of two steps
     sure = both or compiled or not separate or _does_not_load(item, other, spec, scene)
     sure = sure and not (loose or _has_other_line(item, scene))
@@ -309,7 +312,8 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         sure: Confidence = "likely" if guess else "certain"
         yield finding(code, scene, place, f"{detail}.", severity="warning", confidence=sure, sources=sources)
         return
-    if not all(_is_provided(part, scene) for part in systems):
+    inside = any(part.build.cuda_from == "wheel" for _, part in parts)  # libraries of its own, under names of its own
+    if not (inside or all(_is_provided(part, scene) for part in systems)):
         why = "the one that takes CUDA from the system cannot load the other's"
         code, detail = "frameworks-conflict", f"{detail}; {why}"
         held = "warning" if len(kinds) == 1 else held  # of another vendor's GPUs each framework may serve one machine

@@ -67,7 +67,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
         yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)
     elif ended_on := ended(base.os, scene.matrix):
         detail = f"{base.os} left standard support on {ended_on}."
-        fix = _BOARD if base.kind == "jetson" else _later_system(base.os, scene.matrix)
+        fix = _BOARD if base.kind == "jetson" else later_system(base, scene.matrix)
         yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix), fix=fix)
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
@@ -155,13 +155,17 @@ def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
     return row.eol if row and row.eol and row.eol < today else ""
 
 
-def _later_system(os: str, matrix: Matrix) -> str:
+def later_system(base: Base, matrix: Matrix) -> str:
     """What to move to from a system that has ended: the next one of its maker that has not."""
-    maker = re.match(r"[a-z]*", os).group()  # type: ignore[union-attr]
-    alike = (row.os for row in matrix.table("systems") if re.fullmatch(rf"{maker}[\d.]+", row.os))
-    known = sorted((name for name in alike if not ended(name, matrix)), key=number)
-    later = [name for name in known if number(name) > number(os)]
-    return f"Move to a tag of {later[0]} or later." if later else ""
+    row = matrix.system(base.os)
+    os = row.os if row else base.os
+    maker = os.rstrip("0123456789.")
+    alike = (row for row in matrix.table("systems") if re.fullmatch(rf"{maker}[\d.]+", row.os))
+    known = sorted((row for row in alike if not ended(row.os, matrix)), key=lambda row: number(row.os))
+    later = next((row for row in known if number(row.os) > number(os)), None)
+    if later is None:
+        return ""
+    return f"Take {later.image}." if base.kind == "plain" and later.image else f"Move to a tag of {later.os} or later."
 
 
 def successor(base: Base, matrix: Matrix) -> str:
@@ -179,7 +183,7 @@ def successor(base: Base, matrix: Matrix) -> str:
         for row in matrix.table("images")
         if row.repository == base.repository and row.cuda and versions.release(row.cuda)[0] >= major
         for name in row.references()
-        if flavour.search(name) and (row.os == base.os or "ubuntu" in row.os) and stands(name, matrix)
+        if flavour.search(name) and _by_apt(row.os, matrix) == _by_apt(base.os, matrix) and stands(name, matrix)
     ]
     alike = max((one for one in known if one[2][0] == major), default=None)
     nearest = alike or min(known, key=lambda one: (not one[0], one[2]), default=None)
@@ -187,9 +191,16 @@ def successor(base: Base, matrix: Matrix) -> str:
         return ""
     system = matrix.system(nearest[3])
     python = f", whose system has Python {system.python}" if system and system.python and not nearest[0] else ""
-    return (
-        f"Take {nearest[-1]}{python}." if alike else f"No image of CUDA {major} is left; the nearest is {nearest[-1]}."
-    )
+    if alike:
+        return f"Take {nearest[-1]}{python}."
+    left = f"No image of CUDA {major} is left, and what is built for it needs another release."
+    return f"{left} The nearest image is {nearest[-1]}{python}."
+
+
+def _by_apt(os: str, matrix: Matrix) -> bool:
+    """Whether a system's packages come by apt, as those of a tag of nvidia/cuda without a system did."""
+    row = matrix.system(os) if os else None
+    return row is None or row.manager == "apt"
 
 
 def python_missing(scene: Scene) -> Iterator[Finding]:
@@ -206,8 +217,9 @@ def python_missing(scene: Scene) -> Iterator[Finding]:
         level: Severity = "warning" if first.guarded or first.branch else "error"
         line = "RUN " if scene.ask.kind == "dockerfile" else ""
         line += "apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv"
+        lines = (line,) if _by_apt(scene.base.os, scene.matrix) and not scene.base.musl else ()
         fix = "Install it first."
-        yield of_base("base-python-missing", scene, first.line, detail, severity=level, fix=fix, commands=(line,))
+        yield of_base("base-python-missing", scene, first.line, detail, severity=level, fix=fix, commands=lines)
 
 
 def python_not_packaged(scene: Scene) -> Iterator[Finding]:

@@ -121,7 +121,13 @@ def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
 
     What places have is known of the packages of which every release is in the matrix.
     """
-    name, places = other.request.name, other.origins
+    name, places, tag = other.request.name, other.origins, other.request.exact.partition("+")[2]
+    asker = next((one for one in scene.taken if one.request.text == other.by), None) if other.by else None
+    before = next((old for old, new in scene.replaced if new is other), None)
+    if asker and before and (found := beside(asker, before, scene)):
+        return f"Ask for {found}."
+    if tag and any(row.full_version == f"{spec.removeprefix('==')}+{tag}" for row in scene.rows(name)):
+        return f"Pin {name}{spec}+{tag}."
     known = name in origins.settled(scene.matrix) and bool(places)
     open_ = any(place.index is None or place.partial or place.mirror for place in places)
     there = (row for row in scene.rows(name) if any(place.has(row) for place in places))

@@ -227,6 +227,8 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
     name = item.request.name + (f"[{','.join(extras)}]" if extras else "")
     last = max(fitting, key=lambda row: versions.parsed(row.version), default=None)
     fix = f"Ask for {name}=={last.version}." if fails and last else ""
+    if fails and not last and (newest := max(alike, key=lambda row: versions.parsed(row.version), default=None)):
+        fix = f"Ask for '{name}<={newest.version}'."
     code, field = ("version-does-not-exist", "fails") if fails else ("glibc-too-old", "glibc")
     sure: Confidence = "likely" if is_inferred(build, field) else "certain"
     return of_request(code, item, scene, detail, fix=fix, rows=(build,), confidence=sure)
@@ -267,7 +269,7 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
         elif scene.base and request.name in confined:  # of a list it is not known where it is installed
             system = {"win": "Windows", "macosx": "macOS"}[confined[request.name].system]
             what, fix = (
-                f"{request.text} has wheels for {system} alone",
+                f"{request.name} has wheels for {system} alone",
                 f"Mark it: ; sys_platform == '{_MARKS[system]}'",
             )
             code = "version-does-not-exist"

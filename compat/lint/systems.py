@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
+import compat.lint.images as images
 from compat import versions
 from compat.lint.finding import finding, of_base, of_request
-from compat.lint.images import ARCHIVES
 from compat.lint.scene import Scene, brings_pythons
 from compat.sources import installers
 
@@ -111,7 +111,8 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
             return
         installs = UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
         if installs and _stops(command):
-            fix, when = "Take a base whose system is supported.", f"{base.reference} names on {row.moved}"
+            fix = images.successor(base, scene.matrix) or images.later_system(base, scene.matrix)
+            when = f"{base.reference} names on {row.moved}"
             detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
             yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
             return
@@ -120,7 +121,7 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
 def departed(scene: Scene) -> Iterator[Finding]:
     """source-gone: packages that left the system of the base."""
     row = scene.matrix.system(scene.base.os) if scene.base and scene.base.os else None
-    if row is None or any(ARCHIVES.search(command.text) for command in scene.commands):
+    if row is None or any(images.ARCHIVES.search(command.text) for command in scene.commands):
         return
     gone = dict(name.partition("=")[::2] for name in row.gone)
     for command in filter(_stops, scene.stage.commands):

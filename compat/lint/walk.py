@@ -19,7 +19,7 @@ from compat.lazy import dataclass
 from compat.sources.values import PROJECT, Install, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from compat.joints.build import Part
     from compat.lint.origins import Origin, Outcome
@@ -166,7 +166,7 @@ class Walk:
         place = origins.Place(step.python or python, self.platform, self.glibc)
         spec = _bounded(request, demands.get(request.name, []))
         there = self._there(request.name, step)
-        if there is not None and not self.at_once and _satisfied(request, step, there):
+        if self._is_met(request, step, there):
             found = origins.Outcome("unknown", why="kept")
         elif spec == request.spec and self._led(request, pinned):
             found = origins.Outcome("unknown", why="beside" if request.spec else "led")
@@ -253,6 +253,16 @@ class Walk:
         here = (item for item in reversed(self._named.get(name, ())) if alike(item.step, step))
         return next((item for item in here if item.step.branch in {"", step.branch}), None)
 
+    def _is_met(self, request: Request, step: Install, there: Taken | None) -> bool:
+        """Whether an earlier step has left what meets a request: as asked, or within the bounds of what requires it."""
+        if self.at_once or there is not None:
+            return not self.at_once and there is not None and _satisfied(request, step, there)
+        if request.spec or request.url or _REPLACING & {*step.options} or self.matrix.package(request.name) is None:
+            return False
+        holding = (one for one in self.env if one.build and request.name not in one.build.undeclared)
+        bounds = (needs(one.request, one.build, self.matrix, self.worlds) for one in holding if alike(one.step, step))
+        return any(has_end(spec) for found in bounds for spec in found.get(request.name, ()))
+
     def _put(self, item: Taken) -> None:
         """Put a package into the environment, in place of what is there of it; an arm replaces its own only."""
         named = self._named.setdefault(item.request.name, [])
@@ -269,9 +279,12 @@ class Walk:
 
     def _bring_along(self, item: Taken) -> None:
         """What a build requires in one version: it comes along, and replaces what is there in another one."""
-        if item.build is None or LOOSE & {*item.step.options} or self.at_once or item.step.home == PROJECT:
+        if LOOSE & {*item.step.options} or self.at_once or item.step.home == PROJECT:
             return  # a project is solved as a whole
         asked = {request.name for request in item.step.requests}
+        if item.build is None:
+            self._leave_open(item, asked)
+            return
         for name, specs in needs(item.request, item.build, self.matrix, self.worlds).items():
             package, spec = self.matrix.package(name), max(specs)
             there = self._there(name, item.step)
@@ -285,6 +298,18 @@ class Walk:
             place = origins.Place(item.python, self.platform, self.glibc)
             found = origins.outcome(wanted, item.step, self.matrix, place)
             self._put(replace(item, request=wanted, outcome=found, spec=spec, by=item.request.text))
+
+    def _leave_open(self, item: Taken, asked: Collection[str]) -> None:
+        """Forget which framework is there where a release that is not known may put another one in its place."""
+        package = self.matrix.package(item.request.name)
+        there = self._there(package.follows, item.step) if package and item.outcome.why == "place" else None
+        if package is None or there is None or there.request.name in asked or item.request.exact:
+            return
+        rows = (row for row in self.matrix.builds(package.name) if versions.admits(item.request.spec, row.version))
+        found = (needs(item.request, row, self.matrix, self.worlds).get(package.follows, ()) for row in rows)
+        if any(_displaced(there, spec) for specs in found for spec in specs):
+            wanted, place = Request(name=package.follows, line=item.request.line), item.outcome
+            self._put(replace(item, request=wanted, outcome=place, spec="", by=item.request.text))
 
     def _compile(self, item: Taken) -> None:
         """Remember which framework an extension was compiled against: the one that is there while it is installed."""

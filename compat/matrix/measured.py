@@ -105,9 +105,14 @@ class Measured:
         return "source" in self.facts or not here or any(python in one.python for one in here)
 
     def is_static(self, platform: str) -> bool:
-        """Whether a wheel with GPU code needs no library but the driver's, and brings none."""
+        """Whether a wheel with GPU code needs no library but the driver's, and brings none.
+
+        What a part for PyTorch needs, of a wheel that does not require it, nobody else loads.
+        """
         facts = self.facts.get("carried", {}).get(platform, {})
-        apart = bool(facts.get("bundles") or {*facts.get("needs", "").split()} - {"libcuda.so.1"})
+        needed = {*facts.get("needs", "").split()} - {"libcuda.so.1"}
+        added = "libtorch.so" in needed and "torch" not in names(self.name)
+        apart = bool(facts.get("bundles") or (needed and not added))
         return bool(facts.get("deep")) and facts.get("targets", "-") != "-" and not apart
 
     def objects(self) -> Iterator[tuple[str, ...]]:

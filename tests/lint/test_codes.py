@@ -81,7 +81,7 @@ BAD = [
     ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.1.0 torchvision==0.15.2\n"),
     ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.1.0\nRUN pip install torchvision==0.15.2\n"),
     ("cuda-major-mixed-in-env", PYTHON + "RUN pip install torch==2.1.0 cupy-cuda11x==12.3.0\n"),
-    ("frameworks-conflict", PYTHON + "RUN pip install torch==1.12.1 tensorflow==2.9.1\n"),
+    ("frameworks-conflict", PYTHON + "RUN pip install torch==2.3.0 tensorflow==2.12.0\n"),
     ("library-missing", PYTHON + "RUN pip install torch==2.4.1\nRUN pip uninstall -y nvidia-cudnn-cu12\n"),
     (
         "build-tools-missing",
@@ -301,7 +301,8 @@ OLD = [
     ("nvidia/cuda:11.4.0-base-rockylinux8", "11.4.3-base-rockylinux8"),
     ("nvidia/cuda:12.2.0-runtime-ubuntu20.04", "12.2.2-runtime-ubuntu22.04, whose system has Python 3.10"),
     ("nvidia/cuda:11.4.2-runtime-ubuntu20.04", "11.8.0-runtime-ubuntu22.04, whose system has Python 3.10"),
-    ("nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04", "11.7.1-cudnn8-runtime-ubuntu22.04"),
+    ("nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04", "11.7.1-cudnn8-runtime-ubuntu22.04, whose system has Python 3.10"),
+    ("nvidia/cuda:10.2-cudnn7-runtime-centos7", "11.4.3-cudnn8-runtime-rockylinux8, whose system has Python 3.6"),
 ]
 
 

@@ -157,7 +157,7 @@ def test_what_is_not_safe_stays(tmp_path, name, text):
 @pytest.mark.parametrize(
     ("text", "code", "advice"),
     [
-        ("FROM debian:bullseye-slim\nCMD true\n", "base-tag-eol", "debian13"),
+        ("FROM debian:bullseye-slim\nCMD true\n", "base-tag-eol", "debian:trixie-slim"),
         ("FROM python:3.11\nRUN pip install -U 'jax[cuda11_pip]'\n", "accidental-cpu-wheel", "jax[cuda12]"),
         # the image's own CUDA without and with the cuDNN that is wanted, and the next minor that has it
         (

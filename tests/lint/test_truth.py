@@ -1,0 +1,80 @@
+"""Whole files of several steps: what lint says of them is what they do, and what it proposes serves them."""
+
+import pytest
+
+from compat import sources
+from compat.lint import lint
+from compat.matrix import matrix
+
+MATRIX = matrix()
+SLIM = "FROM python:3.10-slim-bookworm\n"
+WHL = "https://download.pytorch.org/whl"
+
+
+def said(text, code, file="Dockerfile"):
+    """What is told under a code, what follows from it included, with its fix."""
+    found = [one for one in lint(sources.read(text, file), MATRIX).findings if one.code == code]
+    every = [each for one in found for each in (one, *one.consequences)]
+    return "\n".join(f"{one.severity}, {one.confidence}: {one.detail} {one.fix.text}" for one in every)
+
+
+SOUND = [
+    # what is known of no release may have put another torch there, of which the next line is told nothing then
+    (f"{SLIM}RUN pip install torch==2.4.0\nRUN pip install -U xformers --index-url {WHL}/cu124\n"
+     "RUN pip install transformers==5.20.0\n", "framework-pair-mismatch"),
+    # what another package requires within bounds is there, and meets a bare name
+    ("FROM python:3.7-slim\nRUN pip install tensorflow==2.6.2 'protobuf<4'\nRUN pip install keras\n", "framework-pair-mismatch"),
+    # a program of dnf may be written in Python, which comes with it
+    ("FROM rockylinux:8\nRUN dnf -y install blivet-gui\nRUN python3 -c 'import gi'\n", "base-python-missing"),
+    ("FROM alpine:3.20\nRUN apk add py3-numpy\nRUN python3 -c 'import numpy'\n", "base-python-missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code"), SOUND)
+def test_nothing_false_is_told_of_what_earlier_steps_left(text, code):
+    assert said(text, code) == ""
+
+
+LISTS = [
+    ("torch==1.8.1\ntensorflow==2.4.1\n", "frameworks-conflict"),  # torch has its own CUDA inside
+    ("open3d==0.19.0\ntorch==2.13.0\n", "cuda-major-mixed-in-env"),  # CUDA is linked in, but for its part for PyTorch
+]
+
+
+@pytest.mark.parametrize(("text", "code"), LISTS)
+def test_what_loads_no_library_of_the_environment_is_in_nobodys_way(text, code):
+    assert said(text, code, "requirements.txt") == ""
+
+
+TOLD = [
+    # a known bound that no metadata declares is called so
+    (f"{SLIM}RUN pip install torch torchtext\n", "framework-pair-mismatch",
+     "torchtext 0.18.0 is for torch<2.4, which its metadata does not say, and torch 2.14.1 comes."),
+    (f"{SLIM}RUN pip install tensorflow-macos==2.70\n", "version-does-not-exist",
+     "tensorflow-macos has wheels for macOS alone"),
+    # a fix is one for the file's own Python
+    (f"FROM nvidia/cuda:12.4.1-base-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+     f"RUN pip3 install --pre torch --index-url {WHL}/nightly/cu118\n", "version-does-not-exist",
+     "Ask for torch==2.4.1+cu118, or name"),
+    # and keeps the variant that is asked for
+    (f"{SLIM}RUN pip install torch==2.1.1+cpu torchvision==0.15.2+cpu torchaudio==2.0.2+cpu -f {WHL}/torch_stable.html\n",
+     "framework-pair-mismatch", "Pin torch==2.0.1+cpu."),
+    # or names what brought the wrong release
+    (f"{SLIM}RUN pip install torch==2.0.1+cu118 torchvision==0.15.2+cu118 --index-url {WHL}/cu118\n"
+     "RUN pip install xformers\n", "framework-pair-mismatch", "Ask for xformers==0.0.22."),
+    ("FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.11 python3-pip\n"
+     "RUN pip3 install tensorflow-gpu\n", "version-does-not-exist", "Ask for 'tensorflow-gpu<=2.11.0'."),
+    ("FROM centos:7\nRUN yum install -y gcc\n", "base-tag-eol", "Take quay.io/centos/centos:stream9."),
+    ("FROM nvidia/cuda:10.0-cudnn7-runtime-ubuntu18.04\n", "base-tag-gone",
+     "No image of CUDA 10 is left, and what is built for it needs another release."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "words"), TOLD)
+def test_a_finding_says_what_it_rests_on_and_its_fix_serves_the_file(text, code, words):
+    assert words in said(text, code)
+
+
+def test_no_debian_command_is_proposed_on_another_system():
+    found = lint(sources.read("FROM alpine:3.20\nRUN pip install torch\n", "Dockerfile"), MATRIX).findings
+    assert [one.fix.commands for one in found if one.code == "base-python-missing"] == [()]
