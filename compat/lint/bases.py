@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import Image
+    from compat.matrix.rows import Image, System
 
 _CUDA_TAG: Final = re.compile(
     r"(?P<cuda>\d{1,2}\.\d(?:\.\d)?)-(?:(?P<cudnn>cudnn\d*)-)?(?P<flavour>base|runtime|devel)(?:-(?P<os>[a-z]+[\d.]+))?"
@@ -363,16 +363,27 @@ def python_of(base: Base, matrix: Matrix) -> str:
     return row.python if row else ""
 
 
+def systems_of(base: Base, matrix: Matrix) -> list[System]:
+    """The systems that a base may hold: its own, or of an image without a number the newest, or the one before it.
+
+    The newest system of a distribution may not be out yet. An image that brings a Python of its own uses no system's.
+    """
+    if base.python or base.os:
+        row = None if base.python else matrix.system(base.os)
+        return [row] if row else []
+    if base.kind != "plain" or base.tag not in {"", "latest"} or base.digest:
+        return []
+    rows = [row for row in matrix.table("systems") if row.image.rpartition(":")[0] == home(base.repository)]
+    return sorted(rows, key=lambda row: versions.release(row.os.lstrip("abcdefghijklmnopqrstuvwxyz")))[-2:]
+
+
 def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
     """Pythons that a framework image of unknown Python can have: those of its framework's wheels; empty if not known.
 
-    A tag that moves holds the newest release of the matrix or a later one, whose Pythons only grow newer. Likewise the
-    newest system of a distribution: its image without a number holds that one, or the one before until it is out.
+    A tag that moves holds the newest release of the matrix or a later one, whose Pythons only grow newer.
     """
-    if base.kind == "plain" and not base.os and base.tag in {"", "latest"} and not base.digest:
-        rows = [row for row in matrix.table("systems") if row.image.rpartition(":")[0] == home(base.repository)]
-        newest = sorted(rows, key=lambda row: versions.release(row.os.lstrip("abcdefghijklmnopqrstuvwxyz")))[-2:]
-        return frozenset(row.python for row in newest if row.python)
+    if base.kind == "plain" and (systems := systems_of(base, matrix)):
+        return frozenset(row.python for row in systems if row.python)
     if (month := _month(base.repository, base.tag)) and len(around := _around(f"{month}-py3", matrix)) > 1:
         ends = [versions.release(row.python) for row in around if row.python]
         return frozenset(f"3.{minor}" for minor in range(ends[0][1], ends[-1][1] + 1)) if len(ends) > 1 else frozenset()

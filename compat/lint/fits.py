@@ -312,8 +312,8 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         sure: Confidence = "likely" if guess else "certain"
         yield finding(code, scene, place, f"{detail}.", severity="warning", confidence=sure, sources=sources)
         return
-    inside = any(part.build.cuda_from == "wheel" for _, part in parts)  # libraries of its own, under names of its own
-    if not (inside or all(_is_provided(part, scene) for part in systems)):
+    bundled = any(part.build.cuda_from == "wheel" for _, part in parts)  # libraries of its own, under names of its own
+    if not (bundled or all(_is_provided(part, scene) for part in systems)):
         why = "the one that takes CUDA from the system cannot load the other's"
         code, detail = "frameworks-conflict", f"{detail}; {why}"
         held = "warning" if len(kinds) == 1 else held  # of another vendor's GPUs each framework may serve one machine

@@ -63,7 +63,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
         rows = tuple(filter(None, (row or near[1],)))
         named = bases.home(base.repository) == "nvidia/cuda"  # whose tags are listed
         sure: Confidence = "certain" if (row.how != "inferred" if row else named) else "likely"
-        fix = successor(base, scene.matrix) or near[0]
+        fix = successor(base, scene.matrix) or near[0] or later_system(base, scene.matrix)
         yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)
     elif ended_on := ended(base.os, scene.matrix):
         detail = f"{base.os} left standard support on {ended_on}."
@@ -157,15 +157,17 @@ def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
 
 def later_system(base: Base, matrix: Matrix) -> str:
     """What to move to from a system that has ended: the next one of its maker that has not."""
-    row = matrix.system(base.os)
-    os = row.os if row else base.os
-    maker = os.rstrip("0123456789.")
-    alike = (row for row in matrix.table("systems") if re.fullmatch(rf"{maker}[\d.]+", row.os))
-    known = sorted((row for row in alike if not ended(row.os, matrix)), key=lambda row: number(row.os))
-    later = next((row for row in known if number(row.os) > number(os)), None)
-    if later is None:
+    own = matrix.system(base.os)
+    if own is None:
         return ""
-    return f"Take {later.image}." if base.kind == "plain" and later.image else f"Move to a tag of {later.os} or later."
+    maker, home = own.os.rstrip("0123456789."), own.image.rpartition(":")[0] or None
+    alike = (row for row in matrix.table("systems") if row.os.rstrip("0123456789.") == maker or f"{home}:" in row.image)
+    known = (row for row in alike if number(row.os) > number(own.os) and not ended(row.os, matrix))
+    if (later := min(known, key=lambda row: number(row.os), default=None)) is None:
+        return ""
+    python = f", whose system has Python {later.python}" if later.python != own.python else ""
+    plain = base.kind == "plain" and later.image
+    return f"Take {later.image}{python}." if plain else f"Move to a tag of {later.os} or later."
 
 
 def successor(base: Base, matrix: Matrix) -> str:
@@ -224,22 +226,23 @@ def python_missing(scene: Scene) -> Iterator[Finding]:
 
 def python_not_packaged(scene: Scene) -> Iterator[Finding]:
     """base-python-missing: a Python that the base's distribution does not package, from no other archive."""
-    base = scene.base
-    row = scene.matrix.system(base.os) if base and base.os else None
+    rows = bases.systems_of(scene.base, scene.matrix) if scene.base else []
     others = any(ARCHIVES.search(command.text) for command in scene.commands)
-    if base is None or row is None or others or any(part.copies for part in scene.chain):
+    if not rows or others or any(part.copies for part in scene.chain):
         return
     for step in scene.stage.installs:
-        for request in step.requests if step.manager == "apt" and row.manager == "apt" else ():
+        for request in step.requests if step.manager == "apt" and rows[0].manager == "apt" else ():
             found = _PACKAGED.fullmatch(request.name)
-            judged = packaged(row, found[1]) if found else None
+            judged = any_of(packaged(row, found[1]) for row in rows) if found else None
             if not isinstance(judged, Clash):
                 continue
-            what = f"{row.os} has no package {request.name}, only Python {judged.wants}"
+            named = " and ".join(row.os for row in rows)
+            only = f", only Python {judged.wants}" if len(rows) == 1 else ""
+            what = f"{named} {'have' if rows[1:] else 'has'} no package {request.name}{only}"
             level: Severity = "warning" if step.branch else "error"
             fix = "Take a base whose system has this Python, or let uv install it."
             detail, line = f"{what}, and no other archive is added.", request.line
-            yield of_base("base-python-missing", scene, line, detail, severity=level, fix=fix, rows=(row,))
+            yield of_base("base-python-missing", scene, line, detail, severity=level, fix=fix, rows=rows)
             return
 
 

@@ -178,7 +178,9 @@ def _has_python(chain: tuple[Stage, ...], base: Base | None, commands: tuple[Com
         return None  # AMD's images for development bring python3-pip (ROCm-docker, dev/Dockerfile-ubuntu-22.04)
     if any(command.words[0] == "feature" for command in commands):
         return None  # features of a development container bring what they like
-    brings = re.compile(r"python|\bpy3-|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b|^(?:dnf|yum)\b.* install\b")
+    brings = re.compile(
+        r"python|\bpy3-|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b|^(?:dnf|yum)\b.* install\b"
+    )
     installing = [command.text for command in commands if command.build and command.words[0] not in _BRING_NOTHING]
     copied = any(part.copies for part in chain)
     return copied or any(brings.search(text) for text in installing)

@@ -112,7 +112,7 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
         installs = UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
         if installs and _stops(command):
             fix = images.successor(base, scene.matrix) or images.later_system(base, scene.matrix)
-            when = f"{base.reference} names on {row.moved}"
+            when = f"{base.reference} names by {row.moved}"
             detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
             yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
             return
@@ -233,11 +233,10 @@ def managed(scene: Scene) -> Iterator[Finding]:
     Source: PEP 668; pip documentation, "pip install" (``--break-system-packages``; ``--target``, ``--prefix`` and
     ``--root`` install elsewhere).
     """
-    base = scene.base
-    row = scene.matrix.system(base.os) if base and base.os and not base.python else None
+    rows = bases.systems_of(scene.base, scene.matrix) if scene.base else []
     steps = (one.text for one in scene.commands if not _LISTS.match(one.text))
     texts = (*steps, *scene.stage.env.values(), *scene.stage.env)
-    if base is None or row is None or not row.managed or scene.conda or any(part.copies for part in scene.chain):
+    if not (rows and all(row.managed for row in rows)) or scene.conda or any(part.copies for part in scene.chain):
         return
     if brings_pythons(scene.commands) or any(map(_UNMANAGED.search, texts)):
         return
@@ -248,8 +247,9 @@ def managed(scene: Scene) -> Iterator[Finding]:
         )
         elsewhere = _ELSEWHERE & {word.partition("=")[0] for word in command.words}
         if own and not (elsewhere or command.guarded or command.branch):
-            detail = f"`{command.text[:60]}`: pip of {row.os} refuses to install into the system's own Python."
-            yield of_base("python-externally-managed", scene, command.line, detail, rows=(row,))
+            named = " and ".join(row.os for row in rows)
+            detail = f"`{command.text[:60]}`: pip of {named} refuses to install into the system's own Python."
+            yield of_base("python-externally-managed", scene, command.line, detail, rows=rows)
             return
 
 

@@ -20,12 +20,15 @@ def said(text, code, file="Dockerfile"):
 
 SOUND = [
     # what is known of no release may have put another torch there, of which the next line is told nothing then
-    (f"{SLIM}RUN pip install torch==2.4.0\nRUN pip install -U xformers --index-url {WHL}/cu124\n"
-     "RUN pip install transformers==5.20.0\n", "framework-pair-mismatch"),
+    ((f"{SLIM}RUN pip install torch==2.4.0\nRUN pip install -U xformers --index-url {WHL}/cu124\n"
+     "RUN pip install transformers==5.20.0\n"), "framework-pair-mismatch"),
     # what another package requires within bounds is there, and meets a bare name
     ("FROM python:3.7-slim\nRUN pip install tensorflow==2.6.2 'protobuf<4'\nRUN pip install keras\n", "framework-pair-mismatch"),
     # a program of dnf may be written in Python, which comes with it
     ("FROM rockylinux:8\nRUN dnf -y install blivet-gui\nRUN python3 -c 'import gi'\n", "base-python-missing"),
+    (("FROM ubuntu:latest\nENV PIP_BREAK_SYSTEM_PACKAGES=1\nRUN apt-get update && apt-get install -y python3-pip\n"
+     "RUN pip3 install torch\n"), "python-externally-managed"),
+    ("FROM ubuntu:latest\nRUN apt-get update && apt-get install -y python3.12 python3-pip\n", "base-python-missing"),
     ("FROM alpine:3.20\nRUN apk add py3-numpy\nRUN python3 -c 'import numpy'\n", "base-python-missing"),
 ]  # fmt: skip
 
@@ -53,18 +56,31 @@ TOLD = [
     (f"{SLIM}RUN pip install tensorflow-macos==2.70\n", "version-does-not-exist",
      "tensorflow-macos has wheels for macOS alone"),
     # a fix is one for the file's own Python
-    (f"FROM nvidia/cuda:12.4.1-base-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\n"
-     f"RUN pip3 install --pre torch --index-url {WHL}/nightly/cu118\n", "version-does-not-exist",
+    ((f"FROM nvidia/cuda:12.4.1-base-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+     f"RUN pip3 install --pre torch --index-url {WHL}/nightly/cu118\n"), "version-does-not-exist",
      "Ask for torch==2.4.1+cu118, or name"),
     # and keeps the variant that is asked for
     (f"{SLIM}RUN pip install torch==2.1.1+cpu torchvision==0.15.2+cpu torchaudio==2.0.2+cpu -f {WHL}/torch_stable.html\n",
      "framework-pair-mismatch", "Pin torch==2.0.1+cpu."),
     # or names what brought the wrong release
-    (f"{SLIM}RUN pip install torch==2.0.1+cu118 torchvision==0.15.2+cu118 --index-url {WHL}/cu118\n"
-     "RUN pip install xformers\n", "framework-pair-mismatch", "Ask for xformers==0.0.22."),
-    ("FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.11 python3-pip\n"
-     "RUN pip3 install tensorflow-gpu\n", "version-does-not-exist", "Ask for 'tensorflow-gpu<=2.11.0'."),
-    ("FROM centos:7\nRUN yum install -y gcc\n", "base-tag-eol", "Take quay.io/centos/centos:stream9."),
+    ((f"{SLIM}RUN pip install torch==2.0.1+cu118 torchvision==0.15.2+cu118 --index-url {WHL}/cu118\n"
+     "RUN pip install xformers\n"), "framework-pair-mismatch", "Ask for xformers==0.0.22."),
+    (("FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.11 python3-pip\n"
+     "RUN pip3 install tensorflow-gpu\n"), "version-does-not-exist", "Ask for 'tensorflow-gpu<=2.11.0'."),
+    # ends of systems, by number, code name, stream, or a tag that stood still
+    ("FROM centos:7\nRUN yum install -y gcc\n", "base-tag-eol",
+     "Take quay.io/centos/centos:stream9, whose system has Python 3.9."),
+    ("FROM centos\nRUN yum install -y gcc\n", "base-tag-eol", "The packages of centos8 left the mirrors"),
+    ("FROM quay.io/centos/centos:stream8\nRUN dnf -y install gcc\n", "base-tag-eol",
+     "Take quay.io/centos/centos:stream9, whose system has Python 3.9."),
+    ("FROM ubuntu:mantic\nRUN apt-get update\n", "base-tag-eol", "Take ubuntu:24.04, whose system has Python 3.12."),
+    ("FROM python:3.7-slim-stretch\nRUN apt-get update\n", "base-tag-eol", "`apt-get update` fails"),
+    ("FROM fedora:36\nRUN dnf install -y gcc\n", "base-tag-eol", "warning, certain: fedora36 left standard support"),
+    # what each system that an image without a number may hold has, or has not
+    ("FROM ubuntu\nRUN apt-get update && apt-get install -y python3.10 python3-pip\n", "base-python-missing",
+     "ubuntu24.04 and ubuntu26.04 have no package python3.10"),
+    ("FROM ubuntu:latest\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\n",
+     "python-externally-managed", "error, certain: `pip3 install torch`: pip of ubuntu24.04 and ubuntu26.04 refuses"),
     ("FROM nvidia/cuda:10.0-cudnn7-runtime-ubuntu18.04\n", "base-tag-gone",
      "No image of CUDA 10 is left, and what is built for it needs another release."),
 ]  # fmt: skip
