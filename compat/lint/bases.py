@@ -27,6 +27,7 @@ _NIGHTLY_TAG: Final = re.compile(r"nightly-(?P<flavour>runtime|devel)-cuda(?P<cu
 # CUDA as makers of other images write it into a tag: ``cuda11.2``, ``cuda-12.1.1``, ``cuda102``, ``cu121``.
 _NAMED_CUDA: Final = re.compile(r"(?<![a-z])cu(?:da)?[-_]?(?:(\d{1,2}\.\d{1,2}(?:\.\d)?)|(\d{1,2})(\d))(?!\d)")
 _PYTHON_TAG: Final = re.compile(r"(?:[\d]-)?(?P<python>3\.\d{1,2})\b")
+_NEWEST_PYTHON: Final = re.compile(r"python:(?:3|latest)?-?(?:slim|alpine)?")  # that, or the one before it is out
 _DISTRIBUTIONS: Final = ("ubuntu", "debian", "rockylinux", "almalinux", "fedora", "centos", "alpine", "amazonlinux")
 _BOARD: Final = re.compile(r"(^|/)(l4t|jetson)|(^|/)dustynv/")
 _BOARD_TAG: Final = re.compile(r"(^|-)(l4t-r\d|jetson|jetpack)")
@@ -382,6 +383,8 @@ def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
 
     A tag that moves holds the newest release of the matrix or a later one, whose Pythons only grow newer.
     """
+    if _NEWEST_PYTHON.fullmatch(f"{base.repository.rpartition('/')[2]}:{base.tag}") and not base.digest:
+        return frozenset([row.python for row in matrix.table("pythons") if row.python[-1].isdigit()][-2:])
     if base.kind == "plain" and (systems := systems_of(base, matrix)):
         return frozenset(row.python for row in systems if row.python)
     if (month := _month(base.repository, base.tag)) and len(around := _around(f"{month}-py3", matrix)) > 1:

@@ -58,7 +58,8 @@ _CUDA_ASKED: Final = re.compile(r"-D(?:LLAMA|GGML)_(?:CUBLAS|CUDA)=(?:on|1|true|
 
 def toolkit(scene: Scene) -> Iterator[Finding]:
     """toolkit-mismatch-extension: extensions compiled by a toolkit of another major than torch's."""
-    compiled = next((command for command in scene.commands if _compiles_extension(command)), None)
+    listed = "TORCH_CUDA_ARCH_LIST" in scene.stage.env  # which torch's builder of CUDA code alone reads
+    compiled = next((one for one in scene.commands if _compiles_extension(one) or (listed and _is_own(one))), None)
     torch, nvcc = scene.there("torch", compiled.line) if compiled else None, _nvcc(scene)
     if scene.base is None or torch is None or torch.build is None or torch.base or not nvcc:
         return
@@ -308,6 +309,11 @@ def _compiles_extension(command: Command) -> bool:
     paged = {"-f", "--find-links"} & {word.partition("=")[0] for word in command.words}
     plain = "torch==" not in text and not paged and not _COMPILES_NOTHING.match(text)
     return plain and _EXTENSION.search(text) is not None
+
+
+def _is_own(command: Command) -> bool:
+    """Whether a command builds a folder's source where the torch of the environment is."""
+    return "--no-build-isolation" in command.words and bool({".", "-e", "./"} & {*command.words})
 
 
 def arch_list(scene: Scene) -> Iterator[Finding]:

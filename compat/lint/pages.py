@@ -298,15 +298,17 @@ class DevicesHardcoded(FileRule):
 
 
 class GpusTooFew(FileRule):
-    """A server is told to use more GPUs than it is given.
+    """A program is given fewer GPUs than it is meant to use.
 
     Options of vLLM, SGLang and Text Generation Inference that divide a model among GPUs, against the number that the
-    same service or container reserves. Servers that run on several machines are left alone.
+    same service or container reserves. Servers that run on several machines are left alone. Directives of a batch
+    script for a GPU that all stand where sbatch reads none.
 
     Why: The server counts the GPUs that it sees, and stops.
     Fix: Reserve as many GPUs as the option says, or lower the option.
     Sources:
         - https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html
+        - https://slurm.schedmd.com/sbatch.html
         - https://docs.docker.com/compose/how-tos/gpu-support/
     """
 

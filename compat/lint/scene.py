@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +29,7 @@ _COMPILERS: Final = re.compile(
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
 SCRIPT: Final = re.compile(r"(?:^|\s)[\w./-]*\.(?:sh|bash)\b|^(?:\./|/(?!usr/|bin/))\S+")
+_MINICONDA: Final = re.compile(r"\S*miniconda\S*", re.IGNORECASE)
 # Packages that compile against a toolkit when installed from source, or that use one at run time.
 _BUILT_HERE: Final = re.compile(
     r"flash-attn|deepspeed|apex|detectron2|mmcv-full|torch-scatter|torch-sparse|torch-cluster|xformers|"
@@ -160,9 +162,19 @@ class Scene:
         if self.base is None and self.ask.python:
             return frozenset(world.python for world in self.worlds)
         if self.base is None or self.conda or brings_pythons(self.commands):
-            return frozenset()
+            return self._pythons_of_conda()
         named, own = pythons_of_apt(self.apt), bases.python_of(self.base, self.matrix)
         return named | {own} if named and own else frozenset() if named else bases.pythons_of(self.base, self.matrix)
+
+    def _pythons_of_conda(self) -> frozenset[str]:
+        """Pythons that the newest Miniconda's own environment can have, where nothing else brings one; else none."""
+        texts = [one.text for one in self.commands]
+        newest = any("Miniconda3-latest-" in one for one in texts) and "conda" in self.stage.env.get("PATH", "")
+        rest = tuple(replace(one, words=tuple(_MINICONDA.sub("", word) for word in one.words)) for one in self.commands)
+        if not newest or self.conda or brings_pythons(rest):
+            return frozenset()
+        known = [row.python for row in self.matrix.table("pythons") if row.python[-1].isdigit()]
+        return frozenset(known[known.index(self.matrix.turn("miniconda-python").version) :])
 
     @cached_property
     def rocm(self) -> str:

@@ -234,10 +234,11 @@ def root_user(scene: Scene) -> Iterator[Finding]:
 
 
 def refused(ask: Ask) -> Iterator[Finding]:
-    """instruction-unknown: the first line that no builder reads, or no shell."""
+    """instruction-unknown: the first line that no builder reads, or no shell; gpus-too-few: where no scheduler does."""
+    job = ask.kind == "job"
     for line, why, fix in ask.refused[:1]:
-        detail = f"{why}: the build stops there."
-        yield finding("instruction-unknown", ask, line, detail, fix=fix)
+        detail = f"{why}: {'the job gets no GPU' if job else 'the build stops there'}."
+        yield finding("gpus-too-few" if job else "instruction-unknown", ask, line, detail, fix=fix)
 
 
 def half_listed(scene: Scene) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import compat.lint.bases as bases
 import compat.lint.images as images
 from compat import versions
 from compat.lint.finding import finding, of_base, of_request
-from compat.lint.scene import Scene, brings_pythons
+from compat.lint.scene import SCRIPT, Scene, brings_pythons
 from compat.sources import installers
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ _UNMANAGED: Final = re.compile(
 )
 _LISTS: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:\S+ )*?install ")  # names of packages run nothing
 _FETCHES: Final = re.compile(r"git (?:\S+ )*?(?:clone|fetch|pull|submodule) |(?:\S+ -m )?\S*pip\S* (?:\S+ )*?install ")
+_MAY_BRING_GIT: Final = re.compile(
+    rf"^(?!.*\bpip\S* (?:\S+ )*?install ).*\bgit\b|conda|mamba|xargs|\binstall .*\$|\bmake\b|{SCRIPT.pattern}"
+)
 _OWN_PIP: Final = "Take the get-pip.py of the image's own Python, from https://bootstrap.pypa.io/pip/, or use its pip."
 # Options of pip that install elsewhere, or nothing.
 _ELSEWHERE: Final = frozenset({"--target", "-t", "--prefix", "--root", "--dry-run"})
@@ -253,4 +256,54 @@ def managed(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (key_rotated, mirrors_moved, departed, switched_off, frozen, installer_too_new, replaces_itself, managed)
+def runners(scene: Scene) -> Iterator[Finding]:
+    """python-unsupported: a Python that the action setup-python has not for the system of GitHub's machine."""
+    found = re.fullmatch(r"ubuntu-(latest|\d\d\.\d\d)(?:-arm)?", scene.stage.platform)
+    rows = [row for row in scene.matrix.table("systems") if row.runner and not images.ended(row.os, scene.matrix)]
+    rows = [row for row in rows if found and (row.os == f"ubuntu{found[1]}" or found[1] == "latest")][-2:]
+    for command in scene.commands if scene.ask.kind == "workflow" and not scene.stage.base else ():
+        head, _, *asked = *command.words[:3], ""
+        known = [python for python in asked if re.fullmatch(r"\d\.\d{1,2}(?:\.(?:x|\d+))?", python)]
+        for python in known if head == "feature" and command.build and rows else ():
+            if not any(versions.at_least(versions.minor(python.rstrip(".x")), row.runner) for row in rows):
+                detail = f"The action setup-python has no Python {python} for {' and '.join(row.os for row in rows)}."
+                later = f"Use Python {rows[0].runner} or later, or a container with python:{versions.minor(python)}."
+                sources = tuple(map(scene.matrix.cite, rows))
+                yield finding("python-unsupported", scene, command.line, detail, fix=later, sources=sources)
+
+
+def without_git(scene: Scene) -> Iterator[Finding]:
+    """build-tools-missing: a requirement of a git repository, in an image that has no git and gets none.
+
+    Source: docker-library/python (its slim and alpine images are made from the distribution's own, the others from
+    buildpack-deps, which has git); pip documentation, "VCS Support".
+    """
+    base, named = scene.base, {one.name.partition("-")[0] for one in scene.apt}
+    plain = base is not None and (base.kind == "plain" or bases.home(base.repository) == "nvidia/cuda")
+    lean = base is not None and base.kind == "python" and re.search("slim|alpine", base.tag)
+    if not (plain or lean) or scene.conda or "git" in named or any(part.copies for part in scene.chain):
+        return
+    if any(_MAY_BRING_GIT.search(command.text) for command in scene.commands if command.build):
+        return
+    asked = [(one.request.line, one.request.url) for one in scene.own if not (one.request.marker or one.step.branch)]
+    fetched = [one for one in scene.stage.commands if _stops(one) and _FETCHES.match(one.text)]
+    asked += [(one.line, word) for one in fetched for word in one.words]
+    for line, address in sorted(asked):
+        if address.startswith("git+"):
+            detail, fix = f"`{address[:60]}` is fetched by git, and no step brings it.", "Install git first."
+            yield of_base("build-tools-missing", scene, line, detail, confidence="likely", fix=fix)
+            return
+
+
+RULES: Final = (
+    key_rotated,
+    mirrors_moved,
+    departed,
+    switched_off,
+    frozen,
+    installer_too_new,
+    replaces_itself,
+    managed,
+    runners,
+    without_git,
+)

@@ -1,6 +1,7 @@
 """Batch scripts of Slurm: the GPUs asked for, the modules loaded, and what is installed before the program starts.
 
-Sources: Slurm documentation, sbatch (``--gres``, ``--gpus``, ``--constraint``); Environment Modules and Lmod
+Sources: Slurm documentation, sbatch (``--gres``, ``--gpus``, ``--constraint``; the first line that is neither a comment
+nor blank ends the directives); Environment Modules and Lmod
 (``module load NAME/VERSION``).
 """
 
@@ -27,16 +28,27 @@ _PYTHON: Final = re.compile(r"(?:.*/)?python3?/(3\.\d{1,2}).*", re.IGNORECASE)
 def read(text: str, file: str) -> Ask:
     """What a batch script asks for: its commands as one stage, on the GPU that it names."""
     words = [found["words"] for found in _DIRECTIVE.finditer(text)]
+    lines = text.splitlines()
+    end = next((at for at, line in enumerate(lines) if line.strip() and line[0] != "#"), len(lines))
+    read_, behind = ([one for one in part if _is_of_gpu(one)] for part in (lines[:end], lines[end:]))
     types = dict.fromkeys(found["type"] for line in words if (found := _GPU.search(line)))
     commands = shell.commands(text.replace("\r", ""), 1)
     modules = tuple(_modules(commands))
     env = {name: value for command in commands for name, value in command.settings}
+    why = f"`{lines[end][:60]}` ends what sbatch reads, and `{behind[0]}` stands behind it" if behind else ""
+    refused = ((end + 1, why, "Put all lines of #SBATCH above the first command."),) if behind and not read_ else ()
     stage = Stage(installs=installers.installs(commands), commands=tuple(commands), env=env, modules=modules)
     python = next((found[1] for name in modules if (found := _PYTHON.fullmatch(name))), "")
     return Ask(
         file=file, kind="job", stages=(stage,), python=python, gpus=tuple(types) if len(types) == 1 else (),
-        gpu=any(_COUNT.search(line) for line in words),
+        gpu=any(_COUNT.search(line) for line in words), refused=refused,
     )  # fmt: skip
+
+
+def _is_of_gpu(line: str) -> bool:
+    """Whether a line is a directive that asks for a GPU."""
+    found = _DIRECTIVE.match(line)
+    return found is not None and _COUNT.search(found["words"]) is not None
 
 
 def _modules(commands: tuple[Command, ...]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Command, Install, Stage
 
 _EXPRESSION: Final = re.compile(r"\$\{\{.*?\}\}")
+_OF_MATRIX: Final = re.compile(r"\$\{\{ *matrix\.([\w-]+) *\}\}")
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
 
 
@@ -38,12 +39,15 @@ def _stage(name: str, job: Located) -> Stage:
     commands: list[Command] = []
     installs: list[Install] = []
     for step in job.get("steps").items():
-        uses = step.get("uses")
-        if uses.text:  # an action brings what it likes, as a feature of a development container does
-            commands.append(Command(("feature", uses.text), uses.line, build=False))
+        uses, asked = step.get("uses"), step.get("with").get("python-version")
         if uses.text.startswith("actions/setup-python"):
-            asked = step.get("with").get("python-version").text
-            python = asked if _PYTHON.fullmatch(asked) else ""
+            python = asked.text if _PYTHON.fullmatch(asked.text) else ""
+            surely = not step.get("if").text
+            commands += (
+                Command(("feature", uses.text, each.text), each.line, build=surely) for each in _of(asked, job)
+            )
+        elif uses.text:  # an action brings what it likes, as a feature of a development container does
+            commands.append(Command(("feature", uses.text), uses.line, build=False))
         found = [replace(each, guarded=True) for each in _commands(step)]
         commands += found
         folder = step.get("working-directory").text or job.get("defaults").get("run").get("working-directory").text
@@ -52,10 +56,19 @@ def _stage(name: str, job: Located) -> Stage:
             installs += (_known(each, python, folder) for each in installers.installs([command]))
     base = "" if "${{" in image.text else image.text
     env = {key: item.text for key, item in job.get("env").table().items() if "${{" not in item.text}
+    runners = [each.text for each in _of(job.get("runs-on"), job)]
     return Stage(
-        name=name, base=base, written=image.text, line=image.line or job.line, installs=tuple(installs),
+        name=name, base=base, platform=runners[0] if len(runners) == 1 else "",
+        written=image.text, line=image.line or job.line, installs=tuple(installs),
         commands=tuple(commands), env=env,
     )  # fmt: skip
+
+
+def _of(value: Located, job: Located) -> list[Located]:
+    """The values that a job has for an entry: those of its matrix where that leaves none out, else its own."""
+    named, matrix = _OF_MATRIX.fullmatch(value.text), job.get("strategy").get("matrix")
+    listed = matrix.get(named[1]).items() if named and not matrix.get("exclude").items() else []
+    return listed or value.items() or [value]
 
 
 def _commands(step: Located) -> Iterator[Command]:

@@ -94,3 +94,43 @@ def test_a_finding_says_what_it_rests_on_and_its_fix_serves_the_file(text, code,
 def test_no_debian_command_is_proposed_on_another_system():
     found = lint(sources.read("FROM alpine:3.20\nRUN pip install torch\n", "Dockerfile"), MATRIX).findings
     assert [one.fix.commands for one in found if one.code == "base-python-missing"] == [()]
+
+
+JOB = "#!/bin/bash\n#SBATCH --time=1:00:00\n{}\n#SBATCH --gres=gpu:1\npip install torch==2.6.0\n"
+FLOW = "on: push\njobs:\n  a:\n    runs-on: {}\n    strategy: {{matrix: {{py: [{}]}}}}\n    steps:\n{}"
+SETUP = "      - uses: actions/setup-python@v5\n        with: {python-version: '${{ matrix.py }}'}\n"
+CONDA = (
+    "FROM ubuntu:22.04\nRUN wget https://repo.anaconda.com/miniconda/{}.sh && bash {}.sh -b -p /opt/conda\n"
+    "ENV PATH=/opt/conda/bin:$PATH\nRUN pip install tensorflow==2.13.0\n"
+)
+DEVEL = (
+    "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+    "ENV TORCH_CUDA_ARCH_LIST=8.6\nRUN pip3 install torch{}\nRUN pip3 install --no-build-isolation {}\n"
+)
+GIT = "RUN pip install git+https://github.com/openai/whisper.git\n"
+
+PAIRS = [
+    # what sbatch reads ends with the first command
+    (JOB.format("module load cuda/12.4"), JOB.format("# a comment"), "job.sh", "gpus-too-few"),
+    # what setup-python has for the system of GitHub's machine
+    (FLOW.format("ubuntu-latest", "'3.7', '3.8'", SETUP), FLOW.format("ubuntu-22.04", "'3.7', '3.8'", SETUP),
+     ".github/workflows/ci.yml", "python-unsupported"),
+    # the newest Miniconda has one of the newest Pythons, a named one its own
+    (CONDA.format("Miniconda3-latest-Linux-x86_64", "Miniconda3-latest-Linux-x86_64"),
+     CONDA.format("Miniconda3-py310_25.1.1-2-Linux-x86_64", "Miniconda3-py310_25.1.1-2-Linux-x86_64"),
+     "Dockerfile", "python-unsupported"),
+    ("FROM python:3-slim\nRUN pip install tensorflow==2.13.0\n", "FROM python:3.11-slim\nRUN pip install tensorflow==2.13.0\n",
+     "Dockerfile", "python-unsupported"),
+    # a folder of CUDA code is built by the image's nvcc
+    (DEVEL.format("==2.13.0", "."), DEVEL.format("==2.6.0", "."), "Dockerfile", "toolkit-mismatch-extension"),
+    ("FROM python:3.11-slim\n" + GIT, "FROM python:3.11\n" + GIT, "Dockerfile", "build-tools-missing"),
+    ("FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip\n" + GIT,
+     "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip git\n" + GIT,
+     "Dockerfile", "build-tools-missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("faulty", "sound", "file", "code"), PAIRS)
+def test_a_step_that_cannot_work_is_told_and_its_neighbour_is_not(faulty, sound, file, code):
+    assert said(faulty, code, file).startswith("error")
+    assert said(sound, code, file) == ""

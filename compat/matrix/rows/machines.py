@@ -118,6 +118,7 @@ class System(Row):
         moved: day from which its packages are no longer on the mirrors that its images name.
         gone: packages that others of its maker have, or had, and it has not: a name, or ``name=`` what took its place.
         managed: whether its Python is marked as externally managed (PEP 668), which pip heeds.
+        runner: the oldest Python that the action setup-python has for GitHub's machines with it.
     """
 
     os: str
@@ -135,6 +136,7 @@ class System(Row):
     moved: str = ""
     gone: tuple[str, ...] = ()
     managed: bool = False
+    runner: str = ""
 
 
 @row("pythons", key="python")
