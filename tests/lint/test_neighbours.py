@@ -445,8 +445,8 @@ PAIRS = [
     # a wheel by its address says which Python it is for
     (
         "numpy-abi-mismatch",
-        f"FROM python:3\nRUN pip install numpy {PYTORCH}/cpu/torch-1.8.1%2Bcpu-cp39-cp39-linux_x86_64.whl\n",
-        f"FROM python:3\nRUN pip install numpy {PYTORCH}/cpu/torch-1.8.1%2Bcpu-cp37-cp37m-linux_x86_64.whl\n",
+        f"FROM python:3.9\nRUN pip install numpy {PYTORCH}/cpu/torch-1.8.1%2Bcpu-cp39-cp39-linux_x86_64.whl\n",
+        f"FROM python:3.7\nRUN pip install numpy {PYTORCH}/cpu/torch-1.8.1%2Bcpu-cp37-cp37m-linux_x86_64.whl\n",
     ),
     # Python 2's pip takes the last release that was for that
     (
