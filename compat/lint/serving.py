@@ -15,6 +15,7 @@ from compat.findings import Evidence
 from compat.joints import formats
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
+from compat.lint.steps import DEVICES
 from compat.matrix.rows import Format
 from compat.sources.shell import line_of
 from compat.sources.values import ENTRYPOINT, Ask, Command, Service
@@ -43,6 +44,8 @@ _IMAGES: Final = {
     "lmsysorg/sglang": ("sglang", False),
     "huggingface/text-generation-inference": ("text-generation-inference", True),
 }
+# Programs that compute, by the first word of what a service starts.
+_COMPUTES: Final = re.compile(r"(?:\S*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
 _RELEASE: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)(?:-.*)?")
 _SHORT: Final = {
     **dict.fromkeys(("-tp", "--tp", "--tp-size"), "--tensor-parallel-size"),
@@ -68,8 +71,10 @@ def unsupported(scene: Scene) -> Iterator[Finding]:
 
 
 def services(ask: Ask, matrix: Matrix, machine: Host | None) -> Iterator[Finding]:
-    """precision-unsupported, gpus-too-few: of what the services of a compose file start, and the pods of a manifest."""
+    """precision-unsupported, gpus-too-few, container-no-gpu: of what services of a compose file start, and pods."""
     for service in ask.services:
+        if ask.kind == "compose" and not (service.gpu or service.runtime or service.extends):
+            yield from _without_gpu(service, ask, matrix)
         for command in service.starts:
             if machine is not None and ask.kind == "compose":
                 yield from _judged(command, service.image, {}, ask, matrix, machine)
@@ -93,6 +98,28 @@ def _spread(command: Command, service: Service, ask: Ask, matrix: Matrix) -> Ite
         options = " ".join(f"{name} {given[name][0]}" for name in _SPREADS if name in given)
         detail = f"{service.name} asks for {wanted} GPUs by {options}, and is given {service.given}."
         yield finding("gpus-too-few", ask, line, detail)
+
+
+def _without_gpu(service: Service, ask: Ask, matrix: Matrix) -> Iterator[Finding]:
+    """A program of an image that is built for GPUs, in a service that asks for none and does not say that it means so.
+
+    Source: the Compose specification, ``deploy.resources.reservations.devices`` and ``gpus``; an engine whose default
+    runtime is NVIDIA's gives one all the same.
+    """
+    base = bases.read(service.image, matrix)
+    made = {"cuda": f"CUDA {base.cuda}".rstrip(), "rocm": f"ROCm {base.rocm}".rstrip()}.get(base.kind, "")
+    hidden = any(service.env.get(name, "all") in {"", "-1", "none", "void"} for name in DEVICES)
+    named, is_server = _held(base)
+    for command in service.starts[:1] if made and not hidden else ():
+        words = [word for word in command.words if word != ENTRYPOINT]
+        runs = package_of(command, named if is_server else "") or _COMPUTES.fullmatch(words[0] if words else "")
+        if runs and not any(word.rpartition("=")[2] == "cpu" for word in words):
+            way = "`gpus: all`" if base.kind == "cuda" else "/dev/kfd and /dev/dri under `devices`"
+            detail = f"{service.name} runs an image for {made} and asks for no GPU: it gets none, unless the engine"
+            yield finding(
+                "container-no-gpu", ask, service.image_line, f"{detail} gives one unasked.", severity="warning",
+                confidence="likely", fix=f"Add {way} to the service {service.name}.",
+            )  # fmt: skip
 
 
 def _held(base: Base) -> tuple[str, bool]:

@@ -42,6 +42,7 @@ def _service(name: str, body: Located) -> Service:
     nodes = [item for item in body.get("devices").items() if item.text.startswith("/dev/nvidia")]
     named += [Located(item.text.partition(":")[0], item.line) for item in nodes]
     nodes += [item for item in body.get("devices").items() if item.text.startswith(("/dev/kfd", "/dev/dri"))]
+    nodes += body.get("deploy").get("resources").get("reservations").get("generic_resources").items()  # of a swarm
     env = _environment(body.get("environment"))
     fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), body.line)
     return Service(
@@ -57,6 +58,7 @@ def _service(name: str, body: Located) -> Service:
         image_line=body.get("image").line,
         device_line=named[0].line if named else fixed,
         starts=shell.started(words(body.get("entrypoint")), words(body.get("command"))),
+        extends=bool(body.get("extends").text or body.get("extends").table()),
     )
 
 

@@ -193,7 +193,8 @@ class Service:
     ``gpu`` says whether it gets a GPU by any of Compose's ways but the runtime, of which ``devices`` are those fixed;
     ``given`` is how many it gets where that is a number, else 0. ``withdrawn`` is a resource that a pod asks for and no
     cluster has any more, and ``resource_line`` its line.
-    ``starts`` is what its container starts, and ``gpus`` what its node may have, as a stage has them.
+    ``starts`` is what its container starts, and ``gpus`` what its node may have, as a stage has them. ``extends`` says
+    whether another service, of which nothing is known here, adds to it.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Service:
     withdrawn: str = ""
     resource_line: int = 0
     gpus: tuple[str, ...] = ()
+    extends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

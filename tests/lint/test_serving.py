@@ -173,3 +173,49 @@ CROWDED = [
 def test_a_server_on_more_gpus_than_it_gets_is_an_error(file, text, told):
     found = [each.place.line for each in lint(sources.read(text, file), MATRIX).findings if each.code == "gpus-too-few"]
     assert found == ([told] if told else [])
+
+
+TORCH = "pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime"
+
+
+def without_gpu(text):
+    """What is told of services that get no GPU: line, severity, confidence and fix of each."""
+    found = lint(sources.read(text, "docker-compose.yml"), MATRIX).findings
+    told = [one for one in found if one.code == "container-no-gpu"]
+    return [(one.place.line, one.severity, one.confidence, one.fix.text) for one in told]
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        (compose("command: python train.py", image=TORCH), "`gpus: all`"),
+        (compose('command: ["torchrun", "train.py"]', image=TORCH), "`gpus: all`"),
+        (compose("command: --model m"), "`gpus: all`"),
+        (compose("command: python3 train.py", image="rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"),
+         "/dev/kfd and /dev/dri under `devices`"),
+    ],
+)  # fmt: skip
+def test_a_service_that_computes_in_an_image_for_gpus_and_asks_for_none_is_told(text, way):
+    assert without_gpu(text) == [(3, "warning", "likely", f"Add {way} to the service llm.")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "gpus: all",
+        "runtime: nvidia",
+        "privileged: true",
+        "devices: [/dev/nvidia0:/dev/nvidia0]",
+        "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}",
+        "deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: gpu, value: 1}}]}}}",
+        "extends: {file: gpu.yml, service: base}",
+        'environment: {CUDA_VISIBLE_DEVICES: ""}',
+    ],
+)
+def test_a_service_that_gets_a_gpu_or_means_to_have_none_is_left_alone(line):
+    assert not without_gpu(compose("command: python train.py", line, image=TORCH))
+
+
+@pytest.mark.parametrize("command", ["tensorboard --logdir runs", "sleep infinity", "python train.py --device cpu"])
+def test_a_service_that_may_not_compute_on_a_gpu_is_left_alone(command):
+    assert not without_gpu(compose(f"command: {command}", image=TORCH))
