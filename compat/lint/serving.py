@@ -44,6 +44,14 @@ _IMAGES: Final = {
     "lmsysorg/sglang": ("sglang", False),
     "huggingface/text-generation-inference": ("text-generation-inference", True),
 }
+# Kind of file -> the finding of a service without a GPU, and how one is asked for there.
+_GIVING: Final = {
+    "compose": ("container-no-gpu", {"cuda": "`gpus: all`", "rocm": "`devices: [/dev/kfd, /dev/dri]`"}),
+    "kubernetes": (
+        "k8s-no-gpu-resource",
+        {"cuda": "`resources: {limits: {nvidia.com/gpu: 1}}`", "rocm": "`resources: {limits: {amd.com/gpu: 1}}`"},
+    ),
+}
 # Programs that compute, by the first word of what a service starts.
 _COMPUTES: Final = re.compile(r"(?:\S*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
 _RELEASE: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)(?:-.*)?")
@@ -71,9 +79,9 @@ def unsupported(scene: Scene) -> Iterator[Finding]:
 
 
 def services(ask: Ask, matrix: Matrix, machine: Host | None) -> Iterator[Finding]:
-    """precision-unsupported, gpus-too-few, container-no-gpu: of what services of a compose file start, and pods."""
+    """precision-unsupported, gpus-too-few, container-no-gpu, k8s-no-gpu-resource: of what services and pods start."""
     for service in ask.services:
-        if ask.kind == "compose" and not (service.gpu or service.runtime or service.extends):
+        if ask.kind in _GIVING and not (service.gpu or service.runtime or service.extends):
             yield from _without_gpu(service, ask, matrix)
         for command in service.starts:
             if machine is not None and ask.kind == "compose":
@@ -103,8 +111,8 @@ def _spread(command: Command, service: Service, ask: Ask, matrix: Matrix) -> Ite
 def _without_gpu(service: Service, ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     """A program of an image that is built for GPUs, in a service that asks for none and does not say that it means so.
 
-    Source: the Compose specification, ``deploy.resources.reservations.devices`` and ``gpus``; an engine whose default
-    runtime is NVIDIA's gives one all the same.
+    Sources: the Compose specification, ``deploy.resources.reservations.devices`` and ``gpus``; Kubernetes, "Schedule
+    GPUs". An engine whose default runtime is NVIDIA's gives one all the same.
     """
     base = bases.read(service.image, matrix)
     made = {"cuda": f"CUDA {base.cuda}".rstrip(), "rocm": f"ROCm {base.rocm}".rstrip()}.get(base.kind, "")
@@ -114,11 +122,11 @@ def _without_gpu(service: Service, ask: Ask, matrix: Matrix) -> Iterator[Finding
         words = [word for word in command.words if word != ENTRYPOINT]
         runs = package_of(command, named if is_server else "") or _COMPUTES.fullmatch(words[0] if words else "")
         if runs and not any(word.rpartition("=")[2] == "cpu" for word in words):
-            way = "`gpus: all`" if base.kind == "cuda" else "/dev/kfd and /dev/dri under `devices`"
+            code, ways = _GIVING[ask.kind]
             detail = f"{service.name} runs an image for {made} and asks for no GPU: it gets none, unless the engine"
             yield finding(
-                "container-no-gpu", ask, service.image_line, f"{detail} gives one unasked.", severity="warning",
-                confidence="likely", fix=f"Add {way} to the service {service.name}.",
+                code, ask, service.image_line, f"{detail} gives one unasked.", severity="warning",
+                confidence="likely", fix=f"Add {ways[base.kind]} to {service.name}.",
             )  # fmt: skip
 
 

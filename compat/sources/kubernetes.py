@@ -35,7 +35,7 @@ def read(text: str, file: str) -> Ask:
     """
     pods = [pod for document in read_documents(text, file) for pod in _pods(document, 0)]
     containers = [
-        (each, tuple(dict.fromkeys(_products(pod))))
+        (each, tuple(dict.fromkeys(_products(pod))), pod.get("runtimeClassName").text)
         for pod in pods
         for kind in ("initContainers", "containers")
         for each in pod.get(kind).items()
@@ -43,10 +43,10 @@ def read(text: str, file: str) -> Ask:
     return Ask(
         file=file,
         kind="kubernetes",
-        stages=tuple(replace(_stage(each), gpus=gpus) for each, gpus in containers if each.get("image").text),
-        services=tuple(replace(_service(each), gpus=gpus) for each, gpus in containers),
-        gpu=any(_vendor(each) for each, _ in containers),
-        gpus=tuple(dict.fromkeys(name for _, gpus in containers for name in gpus)),
+        stages=tuple(replace(_stage(each), gpus=gpus) for each, gpus, _ in containers if each.get("image").text),
+        services=tuple(replace(_service(each), gpus=gpus, runtime=runtime) for each, gpus, runtime in containers),
+        gpu=any(_vendor(each) for each, _, _ in containers),
+        gpus=tuple(dict.fromkeys(name for _, gpus, _ in containers for name in gpus)),
     )
 
 
@@ -113,15 +113,21 @@ def _environment(container: Located) -> dict[str, Located]:
 
 
 def _service(container: Located) -> Service:
-    """The devices that a container's variables fix; the device plug-in numbers what it gives anew."""
+    """The devices that a container's variables fix, which the device plug-in numbers anew, and whether it gets any.
+
+    A resource with a maker's name before a slash is a device plug-in's, whatever it calls a GPU or a part of one.
+    """
     env = {key: item for key, item in _environment(container).items() if (key, item.text) != _FIRST}
     fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), container.line)
     asked = _resources(container)
+    private = container.get("securityContext").get("privileged").text == "true"
+    claims = container.get("resources").get("claims").items()
     gone, counts = asked.get(_WITHDRAWN), [item.text for key, item in asked.items() if _RESOURCE.fullmatch(key)]
     return Service(
         name=container.get("name").text,
         image=container.get("image").text,
         image_line=container.get("image").line,
+        gpu=bool(private or claims or any("/" in name for name in asked)),
         env={key: item.text for key, item in env.items()},
         env_lines={key: item.line for key, item in env.items()},
         line=container.line,

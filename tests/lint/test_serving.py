@@ -176,27 +176,33 @@ def test_a_server_on_more_gpus_than_it_gets_is_an_error(file, text, told):
 
 
 TORCH = "pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime"
+ROCM = "rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"
 
 
-def without_gpu(text):
+def without_gpu(text, file="docker-compose.yml"):
     """What is told of services that get no GPU: line, severity, confidence and fix of each."""
-    found = lint(sources.read(text, "docker-compose.yml"), MATRIX).findings
-    told = [one for one in found if one.code == "container-no-gpu"]
+    found = lint(sources.read(text, file), MATRIX).findings
+    told = [one for one in found if one.code in {"container-no-gpu", "k8s-no-gpu-resource"}]
     return [(one.place.line, one.severity, one.confidence, one.fix.text) for one in told]
 
 
 @pytest.mark.parametrize(
-    ("text", "way"),
+    ("text", "file", "way"),
     [
-        (compose("command: python train.py", image=TORCH), "`gpus: all`"),
-        (compose('command: ["torchrun", "train.py"]', image=TORCH), "`gpus: all`"),
-        (compose("command: --model m"), "`gpus: all`"),
-        (compose("command: python3 train.py", image="rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"),
-         "/dev/kfd and /dev/dri under `devices`"),
+        (compose("command: python train.py", image=TORCH), "compose.yml", "`gpus: all`"),
+        (compose('command: ["torchrun", "train.py"]', image=TORCH), "compose.yml", "`gpus: all`"),
+        (compose("command: --model m"), "compose.yml", "`gpus: all`"),
+        (compose("command: python3 train.py", image=ROCM), "compose.yml", "`devices: [/dev/kfd, /dev/dri]`"),
+        (pod("args: [--model, m]"), "pod.yaml", "`resources: {limits: {nvidia.com/gpu: 1}}`"),
+        (
+            pod("command: [python, train.py]", "resources: {limits: {cpu: 4}}", image=ROCM), "pod.yaml",
+            "`resources: {limits: {amd.com/gpu: 1}}`",
+        ),
     ],
 )  # fmt: skip
-def test_a_service_that_computes_in_an_image_for_gpus_and_asks_for_none_is_told(text, way):
-    assert without_gpu(text) == [(3, "warning", "likely", f"Add {way} to the service llm.")]
+def test_a_service_that_computes_in_an_image_for_gpus_and_asks_for_none_is_told(text, file, way):
+    line = 3 if file == "compose.yml" else 8
+    assert without_gpu(text, file) == [(line, "warning", "likely", f"Add {way} to llm.")]
 
 
 @pytest.mark.parametrize(
@@ -214,6 +220,24 @@ def test_a_service_that_computes_in_an_image_for_gpus_and_asks_for_none_is_told(
 )
 def test_a_service_that_gets_a_gpu_or_means_to_have_none_is_left_alone(line):
     assert not without_gpu(compose("command: python train.py", line, image=TORCH))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "resources: {limits: {nvidia.com/gpu: 1}}",
+        "resources: {limits: {aliyun.com/gpu-mem: 8}}",
+        "resources: {claims: [{name: gpu}]}",
+        "securityContext: {privileged: true}",
+    ],
+)
+def test_a_pod_that_gets_a_gpu_is_left_alone(line):
+    assert not without_gpu(pod("args: [--model, m]", line), "pod.yaml")
+
+
+def test_a_pod_of_a_runtime_class_is_left_alone():
+    text = pod("args: [--model, m]").replace("spec:\n", "spec:\n  runtimeClassName: nvidia\n")
+    assert not without_gpu(text, "pod.yaml")
 
 
 @pytest.mark.parametrize("command", ["tensorboard --logdir runs", "sleep infinity", "python train.py --device cpu"])
