@@ -88,7 +88,9 @@ def another_python(scene: Scene) -> Iterator[Finding]:
             f"{item.request.text} was built for Python {pythons[0]} to {pythons[-1]}, and {item.python} is asked for."
         )
         level: Severity = "warning" if near and "conda-forge" in item.step.channels else "error"
-        yield of_request("python-unsupported", item, scene, detail, severity=level, confidence="likely", rows=rows[:1])
+        last = pythons[-1] if versions.release(item.python) > versions.release(pythons[-1]) else pythons[0]
+        code, fix = "python-unsupported", f"Ask for python={last}."
+        yield of_request(code, item, scene, detail, fix=fix, severity=level, confidence="likely", rows=rows[:1])
 
 
 def variants(scene: Scene) -> Iterator[Finding]:

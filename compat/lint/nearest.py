@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.origins as origins
 from compat import versions
 from compat.facts import Fact, Host
+from compat.joints.python import is_for
 
 if TYPE_CHECKING:
     from compat.lint.scene import Scene
@@ -128,6 +129,10 @@ def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
         return f"Ask for {found}."
     if tag and any(row.full_version == f"{spec.removeprefix('==')}+{tag}" for row in scene.rows(name)):
         return f"Pin {name}{spec}+{tag}."
+    meant = [row for row in scene.rows(name) if versions.admits(spec, row.full_version)]
+    if meant and item.python and not any(is_for(row, item.python) for row in meant):
+        found = beside(item, other, scene)
+        return f"Ask for {found}." if found else f"No {name}{spec} has a wheel for Python {item.python}."
     known = name in origins.settled(scene.matrix) and bool(places)
     open_ = any(place.index is None or place.partial or place.mirror for place in places)
     there = (row for row in scene.rows(name) if any(place.has(row) for place in places))

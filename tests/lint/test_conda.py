@@ -141,3 +141,18 @@ CPU = "accidental-cpu-wheel"
 )
 def test_a_cuda_that_no_build_of_pytorchs_channel_is_for_leaves_the_one_for_the_cpu(channels, packages, level):
     assert {one for one in codes(channels, packages) if one[0] == CPU} == ({(CPU, level, 4)} if level else set())
+
+
+@pytest.mark.parametrize(
+    ("python", "torch", "fix"), [("3.12", "1.13.1", "python=3.11"), ("3.7", "2.2.0", "python=3.8")]
+)
+def test_the_nearest_python_of_a_release_is_proposed(python, torch, fix):
+    text = f"channels: [pytorch]\ndependencies:\n  - python={python}\n  - pytorch={torch}\n"
+    (found,) = [one for one in lint(sources.read(text, "environment.yml"), MATRIX).findings if one.code == PYTHON]
+    assert found.fix.text == f"Ask for {fix}."
+
+
+def test_no_pin_is_proposed_that_has_no_wheel_for_the_python():
+    text = "dependencies:\n  - python=3.12\n  - pytorch=1.13.1\n  - pip:\n    - xformers==0.0.22\n"
+    (found,) = [one for one in lint(sources.read(text, "environment.yml"), MATRIX).findings if one.code == PAIR]
+    assert found.fix.text == "No torch==2.0.1 has a wheel for Python 3.12."
