@@ -249,7 +249,7 @@ def half_listed(scene: Scene) -> Iterator[Finding]:
     steps = (one for one in scene.stage.commands if one.build and not (one.guarded or one.branch))
     for command in (*steps, *scene.stage.starts) if scene.ask.kind == "dockerfile" else ():
         head, *rest = command.words[command.words[:1] == (ENTRYPOINT,) :]
-        glued = head[:1] == "[" and head not in {"[", "[["} and "]" not in head
+        glued = head[:1] == "[" and head not in {"[", "[["} and ("]" not in head or ("," in head and head[-1] == "]"))
         if glued or (head == "[" and rest and rest[0].endswith(",")):
             text = " ".join((head, *rest))[:60]
             detail = f"`{text}` is no list of words: a shell gets it as it stands, and finds no such program."

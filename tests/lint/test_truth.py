@@ -121,6 +121,12 @@ PAIRS = [
      "Dockerfile", "python-unsupported"),
     ("FROM python:3-slim\nRUN pip install tensorflow==2.13.0\n", "FROM python:3.11-slim\nRUN pip install tensorflow==2.13.0\n",
      "Dockerfile", "python-unsupported"),
+    # a package without rows of its own is judged by its recorded metadata
+    ("FROM python:3.11\nRUN pip install docling==2.15.0 torch==2.1.0\n",
+     "FROM python:3.11\nRUN pip install docling==2.15.0 torch==2.5.1\n", "Dockerfile", "framework-pair-mismatch"),
+    # a list of words in single quotes is none
+    ("FROM python:3.11\nCMD ['python3','main.py']\n", 'FROM python:3.11\nCMD ["python3","main.py"]\n',
+     "Dockerfile", "instruction-unknown"),
     # a folder of CUDA code is built by the image's nvcc
     (DEVEL.format("==2.13.0", "."), DEVEL.format("==2.6.0", "."), "Dockerfile", "toolkit-mismatch-extension"),
     ("FROM python:3.11-slim\n" + GIT, "FROM python:3.11\n" + GIT, "Dockerfile", "build-tools-missing"),
