@@ -295,7 +295,9 @@ def _place(clash: Clash) -> Iterator[Member]:
     if places and not {search.target.place, "any"}.intersection(places):
         builds = [option.build for option in found]
         text = f"{clash.name} is published {'with GPU code ' * (len(found) < len(named))}for {', '.join(places)}"
-        yield clash.row(text, builds[0], by="platforms", of=builds)
+        elsewhere = all(build.index for build in builds)  # only the default index is read whole
+        member = clash.row(text + ", as far as its index is known" * elsewhere, builds[0], by="platforms", of=builds)
+        yield replace(member, likely=member.likely or elsewhere)
 
 
 def _os(clash: Clash) -> Iterator[Member]:

@@ -157,6 +157,16 @@ def test_the_law_sees_a_joint_that_proves_by_a_guess(monkeypatch):
     assert guess.version in {build.version for build, _ in sureness.breaches(MATRIX)}
 
 
+@pytest.mark.parametrize(("index", "expected"), [("", Clash), ("pytorch", Unknown)])
+def test_only_the_default_index_is_known_to_lack_a_place(index, expected):
+    found = platform.verdict(row(platforms=("linux_x86_64",), index=index), "win_amd64")
+    assert type(found) is expected
+    assert clash_of(found) is not None
+    asked = ["torch==2.14.1+rocm7.2" if index else "tensorflow==2.15.0"]
+    answer = resolve(asked, from_options(MATRIX, gpus=["MI300X" if index else "A100"], os="windows"), MATRIX)
+    assert [one.likely for one in answer.conflicts] == [bool(index)]
+
+
 def test_the_law_sees_a_pin_that_is_inferred_under_a_name_that_no_judge_asks_for(monkeypatch):
     made = next(one for one in MATRIX.builds("sgl-kernel") if "requires" in one.inferred)
     monkeypatch.setattr(Matrix, "builds", lambda *_: [replace(made, inferred=("pins",))])
