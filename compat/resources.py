@@ -29,11 +29,6 @@ def compiled_dir() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def schemas_dir() -> Path:
-    """The published JSON Schemas of the documents."""
-    return root() / "docs" / "schemas"
-
-
 def templates_dir() -> Path:
     """The Dockerfile templates."""
     return root() / "dockerfiles"

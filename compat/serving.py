@@ -255,7 +255,8 @@ def _tools() -> dict[str, Tool]:
 
 def _published(name: str) -> Any:
     """The published schema of a document."""
-    return json.loads((resources.schemas_dir() / f"{name.replace('/', '-')}.json").read_text("utf-8"))
+    path = resources.root() / "docs" / "schemas" / f"{name.replace('/', '-')}.json"
+    return json.loads(path.read_text("utf-8"))
 
 
 def _pages() -> list[Resource]:

@@ -19,14 +19,11 @@ def is_at(build: Build, place: str) -> bool:
 
 
 def verdict(build: Build, place: str) -> Verdict:
-    """Whether a build is published for a place (see :func:`compat.markers.place_of`; empty if not known).
-
-    Only the default index is read whole: another may hold a file for a place that no row names.
-    """
+    """Whether a build is published for a place (see :func:`compat.markers.place_of`; empty if not known)."""
     if is_at(build, place):
         return FITS
     why = f"{build.package} {build.full_version} is published for {', '.join(build.platforms)}"
     clash = Clash(why, (build,), " ".join(build.platforms))
-    if place and build.index:
+    if place and build.index:  # only the default index is read whole
         return Unknown(f"{why}, as far as its index is known", (build,), clash)
     return sure(clash, "platforms") if place else Unknown(why, (build,))

@@ -33,7 +33,8 @@ def misspelt(scene: Scene) -> Iterator[Finding]:
     """
     turn, image = scene.matrix.turn("pip-strict"), scene.ask.kind in IMAGED
     rows = scene.matrix.table("misspelt")
-    if scene.ask.kind not in {*IMAGED, "requirements", "conda"} or _is_old(scene):
+    has_no_such_pip = bool(scene.python) and not versions.at_least(scene.python, _OLDEST)
+    if scene.ask.kind not in {*IMAGED, "requirements", "conda"} or has_no_such_pip:
         return
     newer: bool | None = False if image else None
     for request in scene.conda:
@@ -58,11 +59,6 @@ def misspelt(scene: Scene) -> Iterator[Finding]:
 def _row(request: Request, rows: Iterable[Misspelt]) -> Misspelt | None:
     named = (row for row in rows if row.name == request.name and request.exact)
     return next((row for row in named if versions.admits(row.versions, request.exact)), None)
-
-
-def _is_old(scene: Scene) -> bool:
-    """Whether the Python has no such pip."""
-    return bool(scene.python) and not versions.at_least(scene.python, _OLDEST)
 
 
 def _after(request: Request, first: str, *, upgrade: bool, before: bool | None = None) -> bool | None:

@@ -46,13 +46,9 @@ def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None, place: str = "
         scene = _scene(ask, stage, chain, base, matrix, made, machine, place)
         made |= {name: scene for name in (stage.name.lower(), str(number)) if name}
         scratch = base is not None and base.reference.lower() == "scratch"
-        if not scratch and (stage.name or stage is ask.final or _is_used(number, ask)):
+        used = any(other.parent == number or str(number) in other.copies for other in ask.stages)
+        if not scratch and (stage.name or stage is ask.final or used):  # else nobody can build it
             yield scene
-
-
-def _is_used(number: int, ask: Ask) -> bool:
-    """Whether another stage starts or copies from a stage without a name; else nobody can build it."""
-    return any(stage.parent == number or str(number) in stage.copies for stage in ask.stages)
 
 
 def _scene(

@@ -70,8 +70,7 @@ class Matrix:
     def _days(self, builds: list[store.Raw], package: str) -> dict[str, str]:
         """Day of ``torch 2.9.1`` for the distributions of these builds, and for what they were compiled beside."""
         undated = [row for row in builds if "date" not in row]
-        names = {row.get("distribution", package) for row in undated}
-        names.update(name for row in undated for name, _ in _beside(row))
+        names = {row.get("distribution", package) for row in undated}.union(*(dict(_beside(row)) for row in undated))
         return {f"{name} {release}": day for name in names for release, day in self.days(name).items()}
 
     def days(self, distribution: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from compat.render.ink import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compat.findings import Finding, Place, Report
+    from compat.findings import Finding, Report
     from compat.render.explanation import Topic
 
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
@@ -66,18 +66,14 @@ def _result(finding: Finding, index: int, mark: str) -> dict[str, Any]:
     if finding.place:
         place: dict[str, Any] = {"artifactLocation": _file(finding.place.file)}
         if finding.place.line:
-            place["region"] = {"startLine": finding.place.line} | _columns(finding.place)
+            columns = {"startColumn": finding.place.column, "endColumn": finding.place.end_column}
+            place["region"] = {"startLine": finding.place.line} | (columns if finding.place.column else {})
         result["locations"] = [{"physicalLocation": place}]
     edits = [change for change in finding.fix.changes if isinstance(change, Edit)]
     if edits and finding.fix.checked:
         changes = [{"artifactLocation": _file(edit.file), "replacements": [_replacement(edit)]} for edit in edits]
         result["fixes"] = [{"description": {"text": _plain(finding.fix.text)}, "artifactChanges": changes}]
     return result
-
-
-def _columns(place: Place) -> dict[str, int]:
-    """The columns of a place, where they are known."""
-    return {"startColumn": place.column, "endColumn": place.end_column} if place.column else {}
 
 
 def _file(name: str) -> dict[str, str]:
