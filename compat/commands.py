@@ -202,6 +202,8 @@ def suited(changes: Sequence[Change], machine: Host) -> tuple[Change, ...]:
     if not linux:  # whose loaders do not know it
         fit = [one for one in fit if not (isinstance(one, Variable) and one.name == "LD_LIBRARY_PATH")]
     image = machine.image or ""
+    if machine.l4t:  # where the engine's own runtime hands over the board
+        fit = [Container("--runtime nvidia") if isinstance(one, Container) and one.gpus else one for one in fit]
     left = [replace(one, image=one.image or image) if isinstance(one, Container) else one for one in fit]
     outside = [one for one in left if not (isinstance(one, Container) and one.command == "run")]
     return tuple(outside if outside and not machine.container else left)

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Change, Command, Container, Install, System, Variable, applied, deed, install
+from compat.changes import Change, Command, Container, Install, Service, System, Variable, applied, deed, install
 from compat.commands import options_of, place_of, suited, typed
 from compat.findings import Finding, Fix, Report
 from compat.fixes import amd, containers, copies, drivers, extensions, gpu_code, libraries, packages, pythons, toolkits
@@ -130,7 +130,8 @@ def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
     for prescribe in filter(None, (_of_message, _FIXES.get(finding.code))):
         if (fix := prescribe(subject)) is not None:
             told = f"If {subject.named[0].name} is its GPU: {continued(fix.text)}" if subject.named else ""
-            moves = any(not isinstance(one, Command) and not getattr(one, "compile", False) for one in fix.changes)
+            moving = (one for one in fix.changes if not isinstance(one, Command | Service))
+            moves = any(not getattr(one, "compile", False) for one in moving)
             yield _written(replace(fix, text=told) if told and moves else fix, case)
 
 

@@ -58,7 +58,7 @@ def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
     if any(kernels_for(target, row.kernels, families) == "native" for row in subject.matrix.builds(name)):
         return Fix(f"Take a newer {name} of ROCm, whose Linux builds have code for {target}.")
     if subject.host.platform == "windows":  # whose HIP has no HSA, and so knows no override
-        other = "hide it with HIP_VISIBLE_DEVICES where another GPU is there, or take a newer HIP SDK or a build for it"
+        other = "hide that GPU with HIP_VISIBLE_DEVICES if another one is there, or take a HIP SDK or a build for it"
         return Fix(f"What is installed has no code for {target}: {other}.")
     row = subject.matrix.gfx(target)
     if row and row.override:

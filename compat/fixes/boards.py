@@ -35,7 +35,7 @@ def is_one(subject: Subject) -> bool:
 def framework(name: str, subject: Subject) -> Fix | None:
     """NVIDIA's build for the JetPack that is there, and the Python that it is made for."""
     if not subject.host.l4t and not _systems(subject):  # its Python may be any environment's
-        text = f"Install NVIDIA's {name} for this board's JetPack, whose release this tells."
+        text = f"Install NVIDIA's {name} for this board's JetPack. This command shows its release:"
         return Fix(text, changes=(Command("cat /etc/nv_tegra_release"),))
     rows = _for_board(name, subject)
     if not rows:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 _SNUG: Final = frozenset({"singularity", "apptainer"})
 _RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:singularity|apptainer) \w+)\b")
+# A number is how many; of 0 devices the daemon sets nothing (docker/cli, opts/gpus.go; moby, daemon/nvidia_linux.go).
+_NO_GPU: Final = pattern(r"--gpus[ =]0(?=\s)")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
-_GUIDE: Final = " by docs.nvidia.com/datacenter/cloud-native/container-toolkit"
+_GUIDE: Final = " as docs.nvidia.com/datacenter/cloud-native/container-toolkit says"
 _ROCM: Final = pattern(r"\brocm")  # AMD's images, ``rocm/pytorch``, and AMD's of others, ``ollama/ollama:rocm``
 _UNSEALED: Final = "--security-opt=label=disable"  # without SELinux's label
 _LONGEST: Final = 110  # characters of a command that is repeated whole
@@ -83,6 +85,10 @@ def _retyped(subject: Subject) -> Fix | None:
     from compat.sources.pasted import SERVICE
 
     started = [line for line in subject.case.commands if _RUN.search(line)]
+    if none := next((line for line in started if _NO_GPU.search(line)), ""):
+        mended = _NO_GPU.sub("--gpus all", none) if len(none) <= _LONGEST else ""
+        text = "Write --gpus all, or --gpus device=0 for the first one: --gpus 0 asks for no GPU."
+        return Fix(text, changes=(Command(mended),) if mended else ())
     typed = next((line for line in started if not asks_for_gpu(line) or (SERVICE in line and _ROCM.search(line))), "")
     amd = {gpu.vendor for gpu in subject.gpus} == {"amd"} or "kfd-no-file" in subject.case.signals
     amd = amd or bool(_ROCM.search(typed))
@@ -187,11 +193,11 @@ def _toolkit(subject: Subject) -> Fix | None:
     added, _ = of_system([System("container-repository")], outside, matrix)
     first = tuple(replace(one, where="script") for one in added if isinstance(one, Command))
     install, _ = of_system([System("container-toolkit")], outside, matrix)
-    text = f"Install nvidia-container-toolkit{_GUIDE}, configure Docker."
+    text = f"Install nvidia-container-toolkit{_GUIDE}, then configure Docker."
     if first:
         text = "Add NVIDIA's repository (doctor --script has the lines), then install."
     elif install:
-        text = "Install nvidia-container-toolkit, configure Docker."
+        text = "Install nvidia-container-toolkit, then configure Docker."
     return Fix(text, changes=(*first, *install, CONFIGURE_DOCKER, restart))
 
 

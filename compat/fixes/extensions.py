@@ -77,8 +77,8 @@ def rebuild(name: str, subject: Subject) -> Fix:
     if package and not version and _pins(package.name, subject):
         text = f"Bring the {follows} that this {name} requires."
         return Fix(text, changes=(install(name),))
-    text = f"Reinstall {name} for {follows} {version}".rstrip()
-    return Fix(f"{text}: compile it here.", changes=recompiled(subject.matrix, name))
+    text = f"Compile {name} here again, for the installed {follows} {version}".rstrip()
+    return Fix(f"{text}.", changes=recompiled(subject.matrix, name))
 
 
 def _pins(name: str, subject: Subject) -> bool:
@@ -103,7 +103,7 @@ def without_cuda(subject: Subject) -> Fix | None:
         return None
     if subject.host.platform == "darwin":
         return Fix("A Mac has no CUDA, which this code is for: run without xFormers.")
-    text = f"This xFormers is for torch {own.torch}, as it is there: if that prints None, torch has no CUDA."
+    text = f"xFormers is built for torch {own.torch}, which is installed: if this prints None, that torch has no CUDA."
     return Fix(text, changes=(Command('python -c "import torch; print(torch.version.cuda)"'),))
 
 

@@ -63,7 +63,7 @@ def _recompiled(target: str, number: str, extension: str, subject: Subject) -> F
         codes = [row.kernels for row in subject.matrix.builds(name) if row.kernels]
         if codes and all(kernels_for(target, code, families) == "none" for code in codes):
             return Fix(f"No published {name} has code for {target}: compute on the CPU, or take another GPU.")
-        text = f"CUDA {last} is the last with code for {target}: take a toolkit and builds of that, or the CPU."
+        text = f"CUDA {last} is the last with code for {target}: use a toolkit and builds of CUDA {last}, or the CPU."
         return Fix(text, changes=(Toolkit(last),))
     package = subject.matrix.package(extension) if extension else None
     if package and not requires(package.name, "", "torch", subject.matrix):
@@ -90,7 +90,10 @@ def _is_covered(targets: list[str], subject: Subject) -> bool:
 def _for_newer(subject: Subject) -> Fix | None:
     """A build for the GPUs that came after the installed one, where no facts name the GPU that it has no code for."""
     item, matrix, name = subject.framework(), subject.matrix, subject.framework_name()
-    if subject.gpus or subject.by_amd or subject.finding.code != "arch-too-new-for-build" or not name:
+    spoken = any(one.signal.program == "torch" and "no-code" not in one.signal.says for one in subject.case.signals)
+    known = item or subject.release(name) or spoken or name != "torch"
+    told = subject.gpus or subject.by_amd or not known
+    if told or subject.finding.code != "arch-too-new-for-build" or not name:
         return None
     kernels = (item.kernels or (item.row.kernels if item.row else ())) if item else ()
     last = usual(name, matrix)[-1:]

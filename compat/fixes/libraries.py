@@ -10,7 +10,7 @@ from compat import versions
 from compat.changes import Command, Install, Package, Python, System, Variable, install
 from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
-from compat.fixes.packages import gpu_build
+from compat.fixes.packages import companions, gpu_build
 from compat.fixes.subject import series, with_conda
 from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
 from compat.joints.kernels import first_cuda
@@ -39,6 +39,7 @@ _TENSORRT: Final = pattern(r"libnv(?:infer|onnxparser|parsers)\w*\.so\.(\d+)")
 # Libraries of torch (its folder lib), which those compiled for it find once torch is imported.
 _PAGE: Final = pattern(r"/(cu\d{2,3})/")  # of an index or a page of links, in a command
 _TORCH: Final = pattern(r"lib(?:c10|torch|caffe2)(?:_\w+)?")
+_KIND: Final = pattern(r"lib(?:torch|c10|caffe2)_(?:cuda|hip)")  # of torch's builds for NVIDIA, and for AMD
 _PYTHON: Final = pattern(r"libpython(3\.\d{1,2})\w*\.so")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
@@ -204,8 +205,12 @@ def _own(name: str, subject: Subject) -> Fix | None:
     """A library that a package keeps one of per CUDA release: a release of it with one for the CUDA in use."""
     if found := _PYTHON.match(name):
         return Fix(f"Install Python {found[1]} with its shared library {name}, or put its folder on the loader's path.")
+    first = subject.compiled() or "what asks for it"
+    bound = subject.matrix.package(first) if _KIND.search(name) else None
+    if bound and bound.follows == "torch" and any(row.index == "pytorch" for row in subject.matrix.builds(bound.name)):
+        other = Fix(f"Reinstall {bound.name} from the index of the torch that is installed: it was built for another.")
+        return companions(subject) or other
     if _TORCH.fullmatch(name.partition(".")[0]):
-        first = subject.compiled() or "what asks for it"
         return Fix(f"Import torch before {first}: {name} is torch's own, which the loader then knows.")
     stem = name.partition(".")[0].removeprefix("lib").partition("_")[0]
     package = subject.matrix.package(stem)

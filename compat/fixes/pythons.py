@@ -241,7 +241,7 @@ def _beside(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fi
     usual = plans.planned([wish], free, subject.matrix) if minors else None
     for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):
         if plan := plans.with_ties(wish, name, subject, plans.target(subject, python=minor)):
-            text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
+            text = f"{name} {have} has builds for Python up to {minors[-1]}: make an environment of {minor}."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return None
 

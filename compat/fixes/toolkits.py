@@ -177,7 +177,7 @@ def no_driver(subject: Subject) -> Fix | None:
     """A driver whose module was not made for the running kernel; or a framework that nobody told whose GPU there is."""
     outside = not subject.host.container and subject.host.platform in {None, "linux"} and not of_windows(subject.host)
     if "smi-failed" in subject.case.signals and outside:
-        text = "Make the driver's kernel module again for the running kernel, whose headers it needs; then load it."
+        text = "Build the driver's kernel module for the running kernel, whose headers it needs; then load it."
         return Fix(text, changes=(Command("sudo dkms autoinstall"), Command("sudo modprobe nvidia")))
     if "libcuda-missing" in subject.case.signals and outside and subject.host.driver:
         text = f"The kernel has driver {subject.host.driver}, whose libcuda.so.1 is not found: install the libraries"
@@ -186,6 +186,6 @@ def no_driver(subject: Subject) -> Fix | None:
     if known or subject.finding.confidence != "possible" or subject.program not in {*FRAMEWORKS, "cuda", "loader"}:
         return None
     return Fix(
-        "Tell which GPU it is: NVIDIA's needs its driver, on the host where this is a container; AMD's or Intel's "
-        "another build, of whl/rocm or whl/xpu."
+        "Tell which GPU it is: NVIDIA's needs the NVIDIA driver, on the host if this is a container; AMD's or Intel's "
+        "needs another build, from whl/rocm or whl/xpu."
     )

@@ -108,13 +108,17 @@ def around(item: Taken, scene: Scene) -> str:
     """The releases of the places before and after the one asked for: of a local version its variant's, and its own."""
     wanted = versions.parsed(item.request.exact)
     there = [build for build in scene.rows(item.request.name) if any(place.has(build) for place in item.origins)]
-    if tag := wanted.local or "":
-        kind = tag.rstrip("0123456789.")
+    tag = wanted.local or ""
+    kind = tag.rstrip("0123456789.")
+    if tag:
         there = [one for one in there if one.local == tag or (one.version == wanted.public and kind in one.local)]
     known = sorted({one.full_version if tag else one.version for one in there}, key=versions.parsed)
     before, after = ([one for one in known if (versions.parsed(one) < wanted) is side] for side in (True, False))
     near = ", ".join((*before[-2:], *after[:2]))
-    return f"Nearest there: {near}." if near else ""
+    others = {one.full_version for one in scene.rows(item.request.name) if tag and one.version == wanted.public}
+    local = sorted(one for one in others - {*known} if tag and kind in one)
+    own = f" The release asked for is published as {', '.join(local)}." if local else ""
+    return f"The nearest releases there are {near}.{own}" if near else own.strip()
 
 
 def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
@@ -135,9 +139,11 @@ def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
         return f"Ask for {found}." if found else f"No {name}{spec} has a wheel for Python {item.python}."
     known = name in origins.settled(scene.matrix) and bool(places)
     open_ = any(place.index is None or place.partial or place.mirror for place in places)
-    there = (row for row in scene.rows(name) if any(place.has(row) for place in places))
+    there = [row for row in scene.rows(name) if any(place.has(row) for place in places)]
+    tag = other.version.partition("+")[2]
+    same = any(tag and f"=={row.full_version}" == f"{spec}+{tag}" for row in there)
     if not known or open_ or any(versions.admits(spec, row.full_version) for row in there):
-        return f"Pin {name}{spec}."
+        return f"Pin {name}{spec}{f'+{tag}' * same}."
     where = " or ".join(dict.fromkeys(place.url or "the default index" for place in places))
     return f"Ask for another release of {item.request.name}, or name another index: no {name}{spec} is at {where}."
 

@@ -99,7 +99,7 @@ def _removed(item: Taken, scene: Scene) -> Iterator[Finding]:
         return
     day, later = measured.gone(request.name, request.exact)
     if day and not _may_be_there(item, scene):
-        detail = f"{request.text} is not on the default index: its list of {day} goes on with {later}."
+        detail = f"{request.text} is not on the default index: the next release that it had on {day} is {later}."
         fix = f"Ask for {request.name}=={later}, or name the index that still has it."
         yield of_request("version-does-not-exist", item, scene, detail, fix=fix, confidence="likely")
 
@@ -274,7 +274,7 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
             )
             code = "version-does-not-exist"
         elif (row := notices.get(request.name)) and _is_notice(row, request):
-            what, fix = f"{request.text} is a notice on the default index", f"Ask for {row.instead}."
+            what, fix = f"{request.text} is only a notice to take another package", f"Ask for {row.instead}."
             code = "version-does-not-exist"
         else:
             continue

@@ -43,6 +43,7 @@ _SAID: Final = (
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),
     ("frame", pattern(r"(?<![\w-])([A-Za-z]\w{3,})[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")),
     ("frame", pattern(r"(?<![/\\\w])([A-Za-z]\w{3,})(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")),
+    ("frame", pattern(r"[/\\](\w{4,})\.(?:cpython-\d+|cp\d+|abi3)[-\w]*\.(?:so|pyd): undefined symbol")),
     ("frame", pattern(r"[/\\](\w{4,})/csrc/[\w/.]{1,80}\.(?:cu|cuh|hip|cpp|cc|h)\b")),
     ("frame", pattern(r"No module named '(\w{3,})\.")),
     ("frame", pattern(r"(?i:DLL load failed) while importing ([A-Za-z]\w{3,})")),

@@ -237,8 +237,8 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
 
 def _ask_for(names: Sequence[str]) -> str:
     """The facts that would decide, each with its meaning, so that the person knows what to look up."""
-    facts = "; ".join(f"{name} ({CATALOGUE[name].meaning})" for name in names)
-    return Sentence("would be decided by: {facts}", facts=facts)
+    facts = "; ".join(CATALOGUE[name].meaning.rpartition(" -> ")[2] for name in names)
+    return Sentence("not known, and would decide it: {facts}", facts=facts)
 
 
 def _unjudged(asked: Sequence[Asked]) -> tuple[Unchecked, ...]:

@@ -294,7 +294,7 @@ CAPTURED = {
     ),
     "a node that the list of CDI names": (
         'failed to inject devices: failed to stat CDI host device "/dev/dri/card1": no such file or directory',
-        ("cdi-spec-stale", "names /dev/dri/card1", "docker"),
+        ("cdi-spec-stale", "/dev/dri/card1, which it names", "docker"),
     ),
     "a kernel without the card's firmware": (
         "amdgpu 0000:03:00.0: Direct firmware load for amdgpu/gc_12_0_1_pfp.bin failed with error -2",
@@ -557,7 +557,7 @@ CAPTURED = {
             "C:\\Users\\me\\Anaconda3\\lib\\site-packages\\torch_scatter\\utils\\ext.py in <module>()\n"
             "ImportError: DLL load failed: The specified module could not be found."
         ),
-        ("library-missing", "Reinstall torch-scatter", "ldconfig"),
+        ("library-missing", "Compile torch-scatter", "ldconfig"),
     ),
     "a module right in the folder of all packages": (
         (

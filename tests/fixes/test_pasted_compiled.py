@@ -130,7 +130,7 @@ PASTED = {
             "ImportError: /opt/conda/lib/python3.11/site-packages/lie_kernels.cpython-311-x86_64-linux-gnu.so: undefined "
             "symbol: _ZN3c104cuda9SetDeviceEi\n>>> torch.__version__\n'2.5.1+cu124'"
         ),
-        ("abi-mismatch", "lietorch-tools for torch 2.5.1", "lie-kernels"),
+        ("abi-mismatch", "lietorch-tools here again, for the installed torch 2.5.1", "lie-kernels"),
     ),
     "a module in no folder that the matrix knows": (
         (
@@ -303,7 +303,7 @@ PASTED = {
             '  File "/opt/conda/lib/python3.8/site-packages/torch_geometric/__init__.py", line 2, in <module>\n'
             "OSError: _version_cpu.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs"
         ),
-        ("abi-mismatch", "Reinstall torch-sparse", "geometric"),
+        ("abi-mismatch", "Compile torch-sparse", "geometric"),
     ),
     "a cuDNN older than the release in the form was built with": (
         (

@@ -129,6 +129,27 @@ FACTS = {
         {"platform": "wsl2", "gpus": [{"name": "AMD Radeon RX 7900 XTX"}], "commands": WANTS_KFD},
         ("platform-unsupported", "/dev/dxg", "Use WSL2"),
     ),
+    "a board's engine hands it over by its own runtime": (
+        {
+            "l4t": "36.4.0",
+            "arch": "aarch64",
+            "platform": "linux",
+            "commands": ("docker run -it nvcr.io/nvidia/l4t-jetpack:r36.4.0",),
+            "error": 'could not select device driver "nvidia" with capabilities: [[gpu]]',
+        },
+        ("container-no-gpu", "nvidia-ctk", "--gpus"),
+    ),
+    "a companion that asks for another torch's library": (
+        {
+            "packages": {"torch": "2.6.0+cu124", "torchaudio": "2.6.0+rocm6.2.4"},
+            "error": (
+                'File "/home/me/.venv/lib/python3.10/site-packages/torchaudio/_extension/utils.py", line 3\n'
+                "OSError: libtorch_hip.so: cannot open shared object file: No such file or directory"
+            ),
+            **LINUX,
+        },
+        ("library-missing", "torchaudio==2.6.0", "Import torch before"),
+    ),
     "the linker looks in its own path": (
         {"error": "/usr/bin/ld: cannot find -lcuda", **LINUX},
         ("library-missing", "LIBRARY_PATH=/usr/local/cuda/lib64/stubs", "LD_LIBRARY_PATH"),
@@ -158,6 +179,17 @@ FOLDER = (
 )
 # A pasted text -> the same of its first finding.
 TEXTS = {
+    "an engine serves whatever NVIDIA GPU there is": (
+        'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]]\n\nmy RTX 3090\n',
+        ("container-no-gpu", "nvidia-ctk", "If RTX 3090"),
+    ),
+    "a Mac whose processor nobody tells is a macOS": (
+        (
+            "me@mini src % pip3 install torch==1.13.1+cu117\n"
+            "ERROR: Could not find a version that satisfies the requirement torch==1.13.1+cu117 (from versions: 2.0.0, 2.0.1)\n"
+        ),
+        ("platform-unsupported", "2.0.1", "macosx_"),
+    ),
     "a package of a driver branch tells that no newer one serves the card": (
         LAST_BRANCH,
         ("driver-too-old-for-runtime", "R390 is the last driver branch", "Upgrade"),
@@ -165,6 +197,14 @@ TEXTS = {
     "Docker Desktop has no node of AMD's driver": (
         f"PS C:\\Users\\me> docker run --device /dev/dri IMAGE\n{NO_NODE} file or directory",
         ("container-no-gpu", "/dev/dxg", "amdgpu"),
+    ),
+    "no GPU is asked for by the number 0": (
+        "$ docker run -it --gpus 0 me/image:cu124 python a.py\nRuntimeError: Found no NVIDIA driver on your system.\n",
+        ("container-no-gpu", "docker run -it --gpus all me/image:cu124", "nvidia-ctk"),
+    ),
+    "a kernel that is missing on a card that nobody names": (
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device\n",
+        ("arch-too-new-for-build", "whose CUDA knows this GPU", "pip install"),
     ),
     "an environment of Windows has its Python in Scripts": (
         FOLDER.format(".tool"),

@@ -451,13 +451,13 @@ SAID = [
     ("FROM python:3.10\nRUN pip install torch==2.5.2 --extra-index-url https://download.pytorch.org/whl/cu118\n",
      "version-does-not-exist",
      ("torch==2.5.2 is published neither at the default index nor at https://download.pytorch.org/whl/cu118.",
-      "Nearest there: 2.5.0, 2.5.1, 2.6.0, 2.7.0.")),
+      "The nearest releases there are 2.5.0, 2.5.1, 2.6.0, 2.7.0.")),
     # of a local version: the next ones of its variant, and the variants of its release
     ("FROM python:3.10\nRUN pip install torch==1.13.1+cu118 -f https://download.pytorch.org/whl/torch_stable.html\n",
      "version-does-not-exist",
      (("torch==1.13.1+cu118 is published neither at the default index nor at "
       "https://download.pytorch.org/whl/torch_stable.html."),
-      "Nearest there: 1.13.1+cu116, 1.13.1+cu117, 2.0.0+cu118, 2.0.1+cu118.")),
+      "The nearest releases there are 1.13.1+cu116, 1.13.1+cu117, 2.0.0+cu118, 2.0.1+cu118.")),
     # no pin that the index named does not have
     (("FROM python:3.10\nRUN pip install torch==2.6.0 torchvision==0.22.0 "
      "--index-url https://download.pytorch.org/whl/cu124\n"), "framework-pair-mismatch",
@@ -511,3 +511,31 @@ def test_the_pip_of_today_stops_on_an_image_all_of_whose_pythons_are_older(relea
     text = f"FROM pytorch/pytorch:{release}-runtime\nRUN curl https://bootstrap.pypa.io/get-pip.py | python3\n"
     found = [one.detail for one in judged(text, "Dockerfile").findings if one.code == "python-unsupported"]
     assert ["Python 3.9 at most" in one for one in found] == [True] * stops
+
+
+# A Dockerfile, the code of a finding of it, and what its fix holds and never holds.
+FIXES = [
+    ("FROM centos:7\nRUN python3 -c 'print(1)'\n", "base-python-missing", "yum install -y python3", "apt"),
+    ("FROM alpine:3.20\nRUN python3 -c 'print(1)'\n", "base-python-missing", "apk add --no-cache python3", "apt"),
+    (("FROM nvidia/cuda:8.0-cudnn6-runtime-ubuntu16.04\n"
+     "RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install tensorflow-gpu==1.4.0\n"),
+     "base-tag-gone", "no wheel for the Python of a later one", "nearest"),
+    ("FROM nvidia/cuda:8.0-cudnn6-runtime-ubuntu16.04\nRUN true\n",
+     "base-tag-gone", "nearest is nvidia/cuda:11", "no wheel"),
+    (("FROM python:3.9\nRUN pip install torch==2.1.1+cpu torchvision==0.15.2+cpu "
+     "--index-url https://download.pytorch.org/whl/cpu\n"),
+     "framework-pair-mismatch", "+cpu", "torch==2.0.1."),
+    ("FROM python:3.10\nRUN pip install torch==2.7.1+cu121 --index-url https://download.pytorch.org/whl/cu121\n",
+     "version-does-not-exist", "2.7.1+cu126", "xpu"),
+    (("FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+     "RUN pip3 install --pre 'torch>=2.1.0dev' --index-url https://download.pytorch.org/whl/nightly/cu118\n"),
+     "version-does-not-exist", "torch==2.4.1+cu118", "2.7"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "holds", "never"), FIXES, ids=range(len(FIXES)))
+def test_what_is_proposed_fits_the_base_and_what_the_file_asks_for(text, code, holds, never):
+    found = next(one for one in judged(text, "Dockerfile").findings if one.code == code)
+    said = "\n".join([found.fix.text, *found.fix.commands])
+    assert holds in said, said
+    assert never not in said, said

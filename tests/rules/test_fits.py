@@ -56,7 +56,7 @@ FINE = [
     ({"gcc": "12.2.0", "cuda_toolkit": "12.8"}, "gcc 12.2.0 is accepted by the CUDA toolkit", {"gcc": "99.1"}, "host-compiler-unsupported"),
     (
         {"packages": {"torch": "2.9.1", "torchvision": "0.24.1"}},
-        "the framework installed goes with torchvision",
+        "the installed framework fits torchvision",
         {"packages": {"torch": "2.9.1", "torchvision": "0.19.0"}},
         "framework-pair-mismatch",
     ),

@@ -319,7 +319,7 @@ class PrecisionUnsupported(Rule):
     """The number format has no hardware support on this GPU.
 
     Why: bfloat16 came with capability 8.0, FP8 with 8.9, FP4 with 10.0; emulated formats are slow or have no kernels.
-    Fix: Choose a format that the device has: float16 below capability 8.0. From 8.0 on there is bfloat16.
+    Fix: Choose a format that the GPU has: float16 below compute capability 8.0. From 8.0 on also bfloat16.
     Sources: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#features-and-technical-specifications
     """
 

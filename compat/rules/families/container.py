@@ -222,6 +222,7 @@ class ImageShipsDriver(NvidiaRule):
     """
 
     area = "container"
+    requires = ("jetson-jetpack-mismatch", "container-requires-newer-driver")
     asks = ("libraries",)
     changes = (System("driver-remove"),)
     _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
@@ -242,8 +243,8 @@ class ContainerRequiresNewerDriver(NvidiaRule):
 
     Why: The container runtime compares the image's CUDA with that of the driver before it starts anything; it knows
         minor-version compatibility only where the image states driver and brand terms for it.
-    Fix: Upgrade the host's driver, or choose an image for an older CUDA. Where minor-version compatibility covers it,
-        NVIDIA_DISABLE_REQUIRE=1 does.
+    Fix: Choose an image for an older CUDA, or upgrade the host's driver if the GPU has a newer one. Where minor-version
+        compatibility covers it, NVIDIA_DISABLE_REQUIRE=1 does.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/cli/libnvc.c

@@ -153,7 +153,8 @@ class DriverLibraryMismatch(NvidiaRule):
 
     Why: A package upgrade replaces the libraries at once, while the old module stays in memory until it is reloaded.
         The two speak a private protocol and refuse each other.
-    Fix: Stop what uses the GPU and reload the kernel modules, or else restart; then hold the packages.
+    Fix: Stop what uses the GPU and reload the kernel modules, or else restart; then keep the driver's packages from
+        being upgraded.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/src/nvidia/arch/nvalloc/unix/src/osapi.c
         - https://docs.nvidia.com/deploy/nvml-api/

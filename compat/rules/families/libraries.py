@@ -38,7 +38,8 @@ class LibraryMissing(Rule):
 
     Why: TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty
         list of GPUs. The number in its name is part of it: another major is another library.
-    Fix: Install the package that ships the library, or put its folder on the loader's path. Never link another major.
+    Fix: Install the package that ships the library, or put its folder on the loader's path. Never link a library of
+        another major to its name.
     Sources:
         - https://www.tensorflow.org/install/pip
         - https://man7.org/linux/man-pages/man8/ld.so.8.html

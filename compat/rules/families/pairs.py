@@ -67,7 +67,7 @@ class FrameworkPairMismatch(Rule):
         if open_:
             return Unsure(open_)
         names = list(dict.fromkeys(pair.left.name for pair in tied if matrix.package(pair.right.name)))
-        return Fits(Sentence("the framework installed goes with {names}", names=", ".join(names[:4])) if names else "")
+        return Fits(Sentence("the installed framework fits {names}", names=", ".join(names[:4])) if names else "")
 
 
 class FrameworkBuildTagMismatch(Rule):

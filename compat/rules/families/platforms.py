@@ -44,6 +44,11 @@ def _made_for(wheel: str, here: str) -> bool:
     return bool(here) and wheel.removesuffix(".whl").rpartition("-")[2].startswith(here)
 
 
+def _told(place: str) -> str:
+    """A platform with its processor, or by its name alone where that is not known."""
+    return {"macosx_": "macOS", "win_": "Windows", "linux_": "Linux"}.get(place, place.rstrip("_"))
+
+
 class PlatformUnsupported(Rule):
     """There is no build for this operating system and processor architecture.
 
@@ -67,7 +72,7 @@ class PlatformUnsupported(Rule):
                 return Found(detail=f"There is no {name}{specifier} for {platform}.")
             if rows and not any(is_at(row, case.world.place) for row in rows):
                 platforms = sorted({item for row in rows for item in row.platforms})
-                here = case.world.place.rstrip("_")
+                here = _told(case.world.place)
                 detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {here}."
                 return Found(detail=detail, facts=cited, sources=cite(case.matrix, rows[-1]))
         if "no-nccl-built" in case.signals and platform in {"windows", "darwin"}:
@@ -156,7 +161,7 @@ class PlatformUnsupported(Rule):
         asked = case.wanted
         usual = platform in {"linux", "wsl2"} and arch in {None, "x86_64", "amd64"}
         place = place_of(platform, arch or "")
-        here = place.rstrip("_")
+        here = _told(place)
         if left_behind(python or "", matrix, signals):
             detail = f"Other releases are offered for {here}, the one that is asked for is not."
             return Fits("") if usual else Found(detail=detail, facts=("platform",), confidence="likely")
@@ -193,7 +198,8 @@ class CpuInstructionsMissing(Rule):
 
     Why: The process dies at import with an illegal instruction, so no message of the framework appears. Virtual
         machines with a generic processor model are the usual case.
-    Fix: Give the virtual machine the processor model host, or use another host or a build without them.
+    Fix: Give the virtual machine the processor model "host", or use another host, or a build without these
+        instructions.
     Sources:
         - https://github.com/jax-ml/jax/blob/HEAD/jax/_src/lib/__init__.py
         - https://github.com/tensorflow/tensorflow/blob/HEAD/tensorflow/python/platform/self_check.py
