@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from compat.sources import conditions, installers
@@ -349,7 +350,8 @@ def _unwrapped(words: list[str]) -> list[Command]:
     return [Command(tuple(plain), line_of(words[0], 0), home=home)]
 
 
-def _pieces(script: str) -> list[tuple[int, str]]:
+@lru_cache(maxsize=1)  # the commands of a script and whether it is open are asked for one after the other
+def _pieces(script: str) -> tuple[tuple[int, str], ...]:
     """Parts between separators that stand outside quotes and comments, with their offsets."""
     pieces, start, quote, index = [], 0, "", 0
     groups: list[bool] = []
@@ -370,7 +372,7 @@ def _pieces(script: str) -> list[tuple[int, str]]:
             start = index = index + length
             continue
         index += 1
-    return [*pieces, (start, script[start:])]
+    return (*pieces, (start, script[start:]))
 
 
 def _begins_word(script: str, index: int) -> bool:
