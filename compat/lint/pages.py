@@ -224,7 +224,7 @@ class RequirementUnquoted(FileRule):
 
 
 class InstructionUnknown(FileRule):
-    """A line stops the build before it begins.
+    """A builder or a shell cannot read this line.
 
     The first word of each instruction, against those that Docker's builder knows; what stands before the first FROM; a
     COPY or ADD of one path; quotes of a RUN that nothing closes; the service of a development container, against those
