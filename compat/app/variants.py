@@ -95,7 +95,9 @@ def requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
 def _need(text: str, users: Sequence[Build], *, hidden: bool) -> Line:
     """A requirement with the runtimes of the builds that have it; no wheel says a hidden one."""
     of, how = " ".join(dict.fromkeys(build.runtime or "-" for build in users)), users[0].how
-    return Line((text, of), "documented" if hidden and how == "measured" else how, users[0].source)
+    if how == "measured" and (hidden or "requires" in users[0].inferred):
+        how = "inferred" if "requires" in users[0].inferred else "documented"
+    return Line((text, of), how, users[0].source)
 
 
 def besides(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
