@@ -31,7 +31,7 @@ from compat.lint import (
 )
 from compat.lint.pages import RULES
 from compat.lint.stages import scenes
-from compat.lint.walk import together, worlds_of
+from compat.lint.worlds import together, worlds_of
 from compat.sources.values import ORDERED
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Image, System
 
-_CUDA_TAG: Final = re.compile(
+CUDA_TAG: Final = re.compile(
     r"(?P<cuda>\d{1,2}\.\d(?:\.\d)?)-(?:(?P<cudnn>cudnn\d*)-)?(?P<flavour>base|runtime|devel)(?:-(?P<os>[a-z]+[\d.]+))?"
 )
 _TORCH_TAG: Final = re.compile(r"(?P<torch>[\d.]+)-cuda(?P<cuda>[\d.]+)-cudnn(?P<cudnn>\d+)-(?P<flavour>runtime|devel)")
@@ -291,7 +291,7 @@ def _nvidia(repository: str, tag: str) -> dict[str, Any]:
     """``nvidia/cuda``: CUDA, cuDNN, flavour and distribution are the parts of its tag."""
     if repository != "nvidia/cuda":
         return {}
-    found = _CUDA_TAG.match(tag)
+    found = CUDA_TAG.match(tag)
     if found is None:
         return {"kind": "cuda"}
     cudnn = (found["cudnn"] or "").removeprefix("cudnn") or ("yes" if found["cudnn"] else "")
@@ -313,47 +313,6 @@ def _rocm(repository: str, tag: str) -> dict[str, Any]:
     names = {"pytorch": "torch", "tf": "tensorflow"}
     installed = {names[framework[1]]: framework[2]} if framework else {}
     return {**said, "python": python[1] if python else "unknown", "installed": installed}
-
-
-def never_published(base: Base, matrix: Matrix) -> bool:
-    """Whether a tag of nvidia/cuda that the matrix has not is spelled like one, and its CUDA release is there.
-
-    The matrix lists every tag of a release on most of the systems that it has for it. A mirror may hold more, and
-    images for another system may have come, so only the makers' own name and a system of that release count; and where
-    a single flavour is known of that release and system, nothing is said of the others. Tags of two numbers (``11.1``)
-    ended with CUDA 11.1, and none of them is listed any more.
-    """
-    found = _CUDA_TAG.fullmatch(base.tag)
-    if base.row or base.repository != "nvidia/cuda" or base.digest or base.variable or not found:
-        return False
-    rows = [
-        row
-        for row in matrix.select("images", repository="nvidia/cuda")
-        if (name := row.tag.partition("-")[0]) == found["cuda"] or name.startswith(found["cuda"] + ".")
-    ]
-    if not found["os"]:
-        return bool(rows)
-    if _is_passed_over(found["os"], rows, matrix):
-        return True
-    alike = {re.sub(r"\d", "", name) for row in rows if row.tag.endswith("-" + found["os"]) for name in row.flavours}
-    asked = f"cudnn-{found['flavour']}" if found["cudnn"] else found["flavour"]
-    return len(alike) > 1 or asked in alike or (found["cuda"].count(".") == 1 and bool(alike))
-
-
-def _is_passed_over(os: str, rows: list[Image], matrix: Matrix) -> bool:
-    """Whether a CUDA release, of which every system is documented, came without one that could have been there.
-
-    That is a system from before the newest one of the release, or any where later systems than this came to others.
-    """
-    name = os.rstrip("0123456789.")
-    known = [row for row in matrix.select("images", repository="nvidia/cuda") if row.how == "documented"]
-    listed, every = ({row.os for row in some if row.os.rstrip("0123456789.") == name} for some in (rows, known))
-    if not listed or re.fullmatch(r"ubuntu\d+", os) or os in {*listed, *(row.tag.rpartition("-")[2] for row in rows)}:
-        return False
-    asked, newest, last = (
-        max(versions.release(one.removeprefix(name)) for one in some) for some in ({os}, listed, every)
-    )
-    return all(row.how == "documented" for row in rows) and (asked < newest or newest < last)
 
 
 def python_of(base: Base, matrix: Matrix) -> str:

@@ -13,7 +13,8 @@ from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.disputes import alternatives
 from compat.lint.finding import of_request
-from compat.lint.walk import alike, parts_of, together
+from compat.lint.walk import alike
+from compat.lint.worlds import parts_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import compat.lint.origins as origins
 import compat.lint.walk as walk
 from compat import versions
+from compat.lint.worlds import needs, worlds_of
 from compat.sources.values import Install, Request
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[walk.Taken]:
         yield walk.Taken(request, step, outcome, base=True, mine=False)
         package = matrix.package(name)
         if package is not None and package.kind != "framework":  # it came with what it pins
-            for other, specs in walk.needs(request, found, matrix, walk.worlds_of("linux_x86_64", frozenset())).items():
+            for other, specs in needs(request, found, matrix, worlds_of("linux_x86_64", frozenset())).items():
                 pinned = Request(name=other, spec=next(iter(specs)), line=line)
                 if len(specs) == 1 and pinned.exact and matrix.package(other) is not None:
                     yield walk.Taken(pinned, step, origins.Outcome("unknown", why="base"), base=True, mine=False)

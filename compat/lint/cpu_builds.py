@@ -10,7 +10,8 @@ import compat.lint.origins as origins
 from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_request, seen
-from compat.lint.walk import Taken, alike, together
+from compat.lint.walk import Taken, alike
+from compat.lint.worlds import together
 from compat.matrix import measured
 from compat.names import normalise
 from compat.sources.values import PROJECT

@@ -14,7 +14,7 @@ from compat.joints.platform import is_at
 from compat.joints.python import is_for
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
-from compat.lint.walk import Taken, parts_of, together
+from compat.lint.worlds import parts_of, together
 from compat.sources.values import ORDERED, PROJECT
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from compat.joints.build import Part
     from compat.joints.packages import Dispute
     from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
     from compat.markers import Environment
 
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.

@@ -14,7 +14,8 @@ from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.disputes import NAMED, alternatives, between, cited, disputes, solved_together
 from compat.lint.finding import finding
-from compat.lint.walk import LOOSE, Taken, alike, needs, none_fits, together
+from compat.lint.walk import LOOSE, Taken, alike
+from compat.lint.worlds import needs, none_fits, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ from compat.joints.python import packaged
 from compat.joints.verdict import Clash, any_of, clash_of
 from compat.lint.finding import finding, of_base, of_request
 from compat.lint.origins import number
-from compat.lint.walk import parts_of
+from compat.lint.worlds import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +94,7 @@ def status(base: Base, matrix: Matrix) -> str:
     """
     if base.row:
         return base.row.status if base.row.status in {"gone", "eol"} else ""
-    if bases.never_published(base, matrix):
+    if never_published(base, matrix):
         return "absent"
     if base.repository in bases.MOVING:
         return _unreleased(base, matrix)
@@ -144,6 +144,47 @@ def stands(reference: str, matrix: Matrix) -> bool:
     """Whether nothing is known against a tag, its system included: what may be proposed."""
     base = bases.read(reference, matrix)
     return not status(base, matrix) and not ended(base.os, matrix)
+
+
+def never_published(base: Base, matrix: Matrix) -> bool:
+    """Whether a tag of nvidia/cuda that the matrix has not is spelled like one, and its CUDA release is there.
+
+    The matrix lists every tag of a release on most of the systems that it has for it. A mirror may hold more, and
+    images for another system may have come, so only the makers' own name and a system of that release count; and where
+    a single flavour is known of that release and system, nothing is said of the others. Tags of two numbers (``11.1``)
+    ended with CUDA 11.1, and none of them is listed any more.
+    """
+    found = bases.CUDA_TAG.fullmatch(base.tag)
+    if base.row or base.repository != "nvidia/cuda" or base.digest or base.variable or not found:
+        return False
+    rows = [
+        row
+        for row in matrix.select("images", repository="nvidia/cuda")
+        if (name := row.tag.partition("-")[0]) == found["cuda"] or name.startswith(found["cuda"] + ".")
+    ]
+    if not found["os"]:
+        return bool(rows)
+    if _is_passed_over(found["os"], rows, matrix):
+        return True
+    alike = {re.sub(r"\d", "", name) for row in rows if row.tag.endswith("-" + found["os"]) for name in row.flavours}
+    asked = f"cudnn-{found['flavour']}" if found["cudnn"] else found["flavour"]
+    return len(alike) > 1 or asked in alike or (found["cuda"].count(".") == 1 and bool(alike))
+
+
+def _is_passed_over(os: str, rows: list[Image], matrix: Matrix) -> bool:
+    """Whether a CUDA release, of which every system is documented, came without one that could have been there.
+
+    That is a system from before the newest one of the release, or any where later systems than this came to others.
+    """
+    name = os.rstrip("0123456789.")
+    known = [row for row in matrix.select("images", repository="nvidia/cuda") if row.how == "documented"]
+    listed, every = ({row.os for row in some if row.os.rstrip("0123456789.") == name} for some in (rows, known))
+    if not listed or re.fullmatch(r"ubuntu\d+", os) or os in {*listed, *(row.tag.rpartition("-")[2] for row in rows)}:
+        return False
+    asked, newest, last = (
+        max(versions.release(one.removeprefix(name)) for one in some) for some in ({os}, listed, every)
+    )
+    return all(row.how == "documented" for row in rows) and (asked < newest or newest < last)
 
 
 def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:

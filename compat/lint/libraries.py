@@ -14,7 +14,8 @@ from compat import versions
 from compat.joints.python import in_order
 from compat.joints.verdict import FITS, Clash, Fits
 from compat.lint.finding import finding, of_base, of_request
-from compat.lint.walk import Taken, alike, needs
+from compat.lint.walk import Taken, alike
+from compat.lint.worlds import needs
 from compat.matrix.rows import Build
 from compat.sources.values import Request
 

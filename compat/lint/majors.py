@@ -14,7 +14,8 @@ from urllib.parse import unquote
 import compat.joints.build as builds
 from compat import versions
 from compat.lint.finding import of_request
-from compat.lint.walk import LOOSE, Taken, alike, has_end, parts_of
+from compat.lint.walk import LOOSE, Taken, alike, has_end
+from compat.lint.worlds import parts_of
 from compat.sources.requirements import HASHED
 
 if TYPE_CHECKING:

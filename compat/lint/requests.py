@@ -16,7 +16,7 @@ from compat.joints.libc import is_read
 from compat.joints.python import in_order, is_for
 from compat.joints.verdict import is_inferred
 from compat.lint.finding import of_request, seen
-from compat.lint.walk import parts_of, together
+from compat.lint.worlds import parts_of, together
 from compat.matrix import measured
 from compat.sources.requirements import BEHIND, HASHED
 

@@ -15,7 +15,6 @@ from compat.findings import Evidence
 from compat.joints import formats
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
-from compat.lint.steps import DEVICES
 from compat.matrix.rows import Format
 from compat.sources.shell import line_of
 from compat.sources.values import ENTRYPOINT, Ask, Command, Service
@@ -52,6 +51,7 @@ _GIVING: Final = {
         {"cuda": "`resources: {limits: {nvidia.com/gpu: 1}}`", "rocm": "`resources: {limits: {amd.com/gpu: 1}}`"},
     ),
 }
+DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 # Programs that compute, by the first word of what a service starts.
 _COMPUTES: Final = re.compile(r"(?:\S*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
 _RELEASE: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)(?:-.*)?")

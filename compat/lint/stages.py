@@ -11,6 +11,7 @@ import compat.lint.conda as condas
 import compat.lint.contents as contents
 import compat.lint.walk as walk
 from compat.lint.scene import Scene, brings_pythons, pythons_of_apt, vendor_runtime
+from compat.lint.worlds import worlds_of
 from compat.sources.values import BUILT, IMAGED, ORDERED, Ask, Command, Install, Request, Stage
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _scene(
         machine=machine, has_python=_has_python(chain, base, commands),
         device=vendor_runtime(machine) if machine else "", place=place,
     )  # fmt: skip
-    worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
+    worlds = worlds_of(known.platform, known.pythons, ask.python)
     another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)
     named = bases.named_of(base, matrix) if base and not another else ""
     steps = walk.Walk(matrix, known.platform, glibc, named, worlds, at_once=ask.kind not in ORDERED)
@@ -159,7 +160,7 @@ def _python_after(step: Install, python: str, *, others: bool) -> str:
     """The Python in use after a step that installs one."""
     for request in step.requests:
         if step.manager == "conda" and request.name == "python":
-            worlds = walk.worlds_of("", frozenset(), request.spec)
+            worlds = worlds_of("", frozenset(), request.spec)
             return _minor(request.exact) or (worlds[0].python if len(worlds) == 1 else "")
         if step.manager == "apt" and not others and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
             return found[1] if python in {"", found[1]} else ""  # beside the system's own which one counts is unknown

@@ -38,7 +38,6 @@ _DRIVER: Final = re.compile(
     r"cuda(-runtime)?(-\d+-\d+)?|nvidia-(driver|utils|dkms)-\d.*|cuda-drivers.*|nvidia-dkms|libcuda1(-.*)?|nvidia-driver"
     r"|libnvidia-(compute|decode|encode|gl|cfg1|common|extra|fbc1)-\d.*|amdgpu-dkms"
 )
-DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 # NVIDIA's key of before 2022-04-27, the one that took its place, and a list that it signs (turn cuda-apt-key).
 _OLD_KEY: Final = re.compile(r"/cuda/repos/\S+/7fa2af80\.pub")
 _NEW_KEY: Final = re.compile(r"3bf863cc|cuda-keyring", re.IGNORECASE)
@@ -126,7 +125,7 @@ def settings(scene: Scene) -> Iterator[Finding]:
     if scene.ask.kind == "kubernetes":
         return  # told of its containers as services
     env, lines = scene.stage.env, scene.stage.env_lines
-    for name in DEVICES:
+    for name in serving.DEVICES:
         if re.fullmatch(r"\d+(,\d+)*|GPU-[0-9a-f-]+", env.get(name, "")) and name in lines:
             detail = f"{name}={env[name]} is fixed in the image."
             yield finding("devices-hardcoded", scene, lines[name], detail, severity="warning")
@@ -268,7 +267,9 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
         yield from _service_image(ask, service, matrix) if ask.kind == "compose" else ()
         fixed = [device for device in service.devices if re.fullmatch(r"\d+|GPU-[0-9a-f-]+|/dev/nvidia\d+", device)]
         fixed += [
-            f"{name}={service.env[name]}" for name in DEVICES if re.fullmatch(r"\d+(,\d+)*", service.env.get(name, ""))
+            f"{name}={service.env[name]}"
+            for name in serving.DEVICES
+            if re.fullmatch(r"\d+(,\d+)*", service.env.get(name, ""))
         ]
         if fixed and service.device_line not in told:
             told.add(service.device_line)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.lint import bases
+from compat.lint import bases, images
 from compat.matrix import matrix
 
 MATRIX = matrix()
@@ -140,7 +140,7 @@ def test_the_flavours_that_hold_cudas_libraries(reference, holds):
     ],
 )
 def test_a_tag_that_never_was(reference, never):
-    assert bases.never_published(bases.read(reference, MATRIX), MATRIX) is never
+    assert images.never_published(bases.read(reference, MATRIX), MATRIX) is never
 
 
 @given(st.text(max_size=60))
