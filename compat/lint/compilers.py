@@ -12,6 +12,7 @@ from compat import versions
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding, of_base
 from compat.lint.scene import SCRIPT
+from compat.matrix import measured
 from compat.sources import files
 from compat.sources.values import BUILT, PROJECT, Command
 from compat.targets import Sm, sm
@@ -267,6 +268,9 @@ def _imports_torch(request: Request, step: Install, matrix: Matrix) -> bool:
         return False
     if origins.elsewhere(origins.origins(step, matrix), request.name, matrix):
         return False
+    known = {*measured.releases(request.name), *(row.version for row in matrix.builds(package.name))}
+    if request.exact and request.exact not in known:
+        return False  # a variant is always a wheel, and of a release that nobody saw nothing is known
     newest = max((row.version for row in matrix.builds(package.name)), key=versions.parsed, default="0")
     return versions.admits(package.unlisted, request.exact or newest) is True
 

@@ -133,8 +133,10 @@ def without_extra(scene: Scene) -> Iterator[Finding]:
             if not any(extra in measured.extras(name, version) for version in measured.releases(name)):
                 continue
             detail = f"{item.request.text}: {name} {record.version} has no extra {extra}, and pip goes on without it."
-            first = next((row.version for row in scene.rows(name) if extra in row.extras), "")
-            fix = f"Ask for {name}[{extra}]=={first}, or leave it out." if first else "Leave it out."
+            written = [one for one in item.request.extras if normalise(one) == extra]
+            first = next((row.version for row in scene.rows(name) if extra in map(normalise, row.extras)), "")
+            older = f"Ask for {name}[{written[0]}]=={first}, or leave it out." if first else "Leave it out."
+            fix = _with_extra(item, written, scene) or older
             yield of_request("version-does-not-exist", item, scene, detail, severity="warning", fix=fix)
 
 

@@ -317,7 +317,8 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
     if not (bundled or all(_is_provided(part, scene) for part in systems)):
         why = "the one that takes CUDA from the system cannot load the other's"
         code, detail = "frameworks-conflict", f"{detail}; {why}"
-        held = "warning" if len(kinds) == 1 else held  # of another vendor's GPUs each framework may serve one machine
+        pinned = bool(item.request.exact and other.request.exact)  # else an older release may be there, of one CUDA
+        held = "warning" if len(kinds) == 1 and pinned else held  # of other vendors each may serve one machine
         yield finding(code, scene, place, f"{detail}.", severity=held, confidence="likely", sources=sources)
 
 

@@ -29,6 +29,8 @@ _COMPILERS: Final = re.compile(
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
 SCRIPT: Final = re.compile(r"(?:^|\s)[\w./-]*\.(?:sh|bash)\b|^(?:\./|/(?!usr/|bin/))\S+")
+# Commands that leave conda's own environment for another one.
+_ENVIRONMENT: Final = re.compile(r"\b(?:conda|mamba) (?:env )?(?:create|update|activate)\b|\bactivate\b")
 _MINICONDA: Final = re.compile(r"\S*miniconda\S*", re.IGNORECASE)
 # Packages that compile against a toolkit when installed from source, or that use one at run time.
 _BUILT_HERE: Final = re.compile(
@@ -171,7 +173,7 @@ class Scene:
         texts = [one.text for one in self.commands]
         newest = any("Miniconda3-latest-" in one for one in texts) and "conda" in self.stage.env.get("PATH", "")
         rest = tuple(replace(one, words=tuple(_MINICONDA.sub("", word) for word in one.words)) for one in self.commands)
-        if not newest or self.conda or brings_pythons(rest):
+        if not newest or self.conda or brings_pythons(rest) or any(map(_ENVIRONMENT.search, texts)):
             return frozenset()
         known = [row.python for row in self.matrix.table("pythons") if row.python[-1].isdigit()]
         return frozenset(known[known.index(self.matrix.turn("miniconda-python").version) :])

@@ -29,6 +29,10 @@ SOUND = [
     (("FROM ubuntu:latest\nENV PIP_BREAK_SYSTEM_PACKAGES=1\nRUN apt-get update && apt-get install -y python3-pip\n"
      "RUN pip3 install torch\n"), "python-externally-managed"),
     ("FROM ubuntu:latest\nRUN apt-get update && apt-get install -y python3.12 python3-pip\n", "base-python-missing"),
+    # an environment of conda that a file makes has a Python of its own
+    (("FROM debian:12\nENV PATH=/opt/miniconda3/bin:$PATH\nRUN wget https://repo.anaconda.com/miniconda/"
+     "Miniconda3-latest-Linux-x86_64.sh && bash Miniconda3-latest-Linux-x86_64.sh -b -p /opt/miniconda3\n"
+     "RUN conda env create -f env.yml && . activate dot && pip install torch==2.0.1\n"), "python-unsupported"),
     ("FROM alpine:3.20\nRUN apk add py3-numpy\nRUN python3 -c 'import numpy'\n", "base-python-missing"),
 ]  # fmt: skip
 
@@ -40,6 +44,8 @@ def test_nothing_false_is_told_of_what_earlier_steps_left(text, code):
 
 LISTS = [
     ("torch==1.8.1\ntensorflow==2.4.1\n", "frameworks-conflict"),  # torch has its own CUDA inside
+    ("torch-scatter==2.1.2+pt22cu118\n", "build-tools-missing"),  # a variant is always a wheel
+    ("torch-scatter==2.1.77\n", "build-tools-missing"),  # nobody saw it
     ("open3d==0.19.0\ntorch==2.13.0\n", "cuda-major-mixed-in-env"),  # CUDA is linked in, but for its part for PyTorch
 ]
 
@@ -47,6 +53,22 @@ LISTS = [
 @pytest.mark.parametrize(("text", "code"), LISTS)
 def test_what_loads_no_library_of_the_environment_is_in_nobodys_way(text, code):
     assert said(text, code, "requirements.txt") == ""
+
+
+def test_only_pins_are_told_to_take_cuda_from_two_places():
+    def severities(text):
+        found = lint(sources.read(text, "requirements.txt"), MATRIX).findings
+        return {one.severity for one in found if one.code == "frameworks-conflict"}
+
+    assert severities("tensorflow==2.13.0\ntorch==2.13.0\n") == {"warning"}
+    assert severities("tensorflow==2.13.0\ntorch>=2.2\n") <= {"info"}  # an older torch may be there, of one CUDA
+
+
+def test_one_extra_has_one_answer_in_whichever_spelling():
+    text = "jax[cuda11_pip]==0.4.35\n"
+    fixes = {one.fix.text for one in lint(sources.read(text, "requirements.txt"), MATRIX).findings}
+    assert "Ask for jax[cuda12]." in fixes
+    assert not any("cuda11" in one for one in fixes)
 
 
 TOLD = [
