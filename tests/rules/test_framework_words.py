@@ -33,6 +33,10 @@ MEANT = [
         "ValueError: /io/include/tensorview/tensor.h(171)\ndon't compiled with cuda",
         "cpu-only-build",
     ),  # traveller59/spconv#423
+    (
+        "E0102 03:04:05.678901  2345 analysis_config.cc:91] Please compile with gpu to EnableGpu()",
+        "cpu-only-build",
+    ),  # PaddlePaddle/Paddle, paddle/fluid/inference/api/analysis_config.cc
     ("Failed to find Python libs", "build-tools-missing"),  # woct0rdho/triton-windows#83
     ("TypeError: Error when deserializing class 'InputLayer' using config={'batch_shape'", "framework-pair-mismatch"),
     ("ValueError: A KerasTensor cannot be used as input to a TensorFlow function.", "framework-pair-mismatch"),
