@@ -40,6 +40,7 @@ def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None, place: str = "
     ``place``: wheel platform to judge them on, where it is not that of the file or the machine.
     """
     made: dict[str, Scene] = {}
+    taken = {name for other in ask.stages for name in (str(other.parent), *other.copies)}  # by other stages
     for number, stage in enumerate(ask.stages):
         chain = ask.chain(stage)
         imaged = ask.kind in IMAGED and (chain[0].base or ask.kind != "workflow")
@@ -47,8 +48,7 @@ def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None, place: str = "
         scene = _scene(ask, stage, chain, base, matrix, made, machine, place)
         made |= {name: scene for name in (stage.name.lower(), str(number)) if name}
         scratch = base is not None and base.reference.lower() == "scratch"
-        used = any(other.parent == number or str(number) in other.copies for other in ask.stages)
-        if not scratch and (stage.name or stage is ask.final or used):  # else nobody can build it
+        if not scratch and (stage.name or stage is ask.final or str(number) in taken):  # else nobody can build it
             yield scene
 
 
