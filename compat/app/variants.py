@@ -95,8 +95,8 @@ def requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
 def _need(text: str, users: Sequence[Build], *, hidden: bool) -> Line:
     """A requirement with the runtimes of the builds that have it; no wheel says a hidden one."""
     of, how = " ".join(dict.fromkeys(build.runtime or "-" for build in users)), users[0].how
-    if how == "measured" and (hidden or "requires" in users[0].inferred):
-        how = "inferred" if "requires" in users[0].inferred else "documented"
+    if how == "measured":
+        how = "inferred" if "requires" in users[0].inferred else "documented" if hidden else how
     return Line((text, of), how, users[0].source)
 
 

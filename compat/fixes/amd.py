@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 def build(subject: Subject) -> Fix | None:
     """A ROCm build with code for the AMD GPU; where none is published, what to compile for."""
     targets = [gpu.target.partition(":")[0] for gpu in subject.gpus if gpu.target.startswith("gfx")]
-    name = subject.framework_name() or "torch"
     if not targets:
         return _unknown_card(subject)
     compiled = subject.compiled() if not subject.framework() else ""
-    again = Fix(f"Compile {compiled} again for {targets[0]}: its copy has no code for that.")
-    if compiled or subject.program == "ollama":  # which brings its own ROCm
-        return extended(compiled, subject) or again if compiled else _without_wheel(targets[0], "ollama", subject)
-    found = plans.moved(name, subject, keep=False)
+    if compiled:
+        text = f"Compile {compiled} again for {targets[0]}: its copy has no code for that."
+        return extended(compiled, subject) or Fix(text)
+    own = subject.program == "ollama"  # which brings its own ROCm
+    name = "ollama" if own else subject.framework_name() or "torch"
+    found = None if own else plans.moved(name, subject, keep=False)
     changes = plans.changes_of(found, subject, kind="rocm")
     if changes and not subject.framework_name():
         row, have = subject.matrix.gfx(targets[0]), subject.host.rocm or ""

@@ -65,8 +65,9 @@ def metal(subject: Subject) -> Fix | None:
     """A system without builds: what others publish for it, or the last release that had it; no Linux for a Mac."""
     if subject.host.arch == "i686":
         return _BITS
-    named = any("/dev/kfd" in line for line in (subject.case.signals.text, *subject.case.commands))
-    if named and subject.host.platform in {"windows", "wsl2"}:
+    heard = subject.case.signals.get("docker-kfd-missing", "kfd-no-file")
+    asked = heard or any("/dev/kfd" in line for line in subject.case.commands)
+    if asked and subject.host.platform in {"windows", "wsl2"}:
         return containers.without_nodes(subject)
     if subject.host.platform != "darwin":
         later = standing(subject.case.signals) == "newer"

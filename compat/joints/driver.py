@@ -139,12 +139,8 @@ def customary(matrix: Matrix, windows: bool = False) -> str:
     """
     made = Counter(row.target for row in matrix.table("gpus") if row.target.startswith("sm_"))
     common = (target for target, count in made.items() if count * 20 >= made.total())
-    return max((span(matrix, target, windows)[0] for target in common), key=_release, default="")
-
-
-def _release(text: str) -> tuple[int, ...]:
-    """A driver as numbers; none comes first."""
-    return versions.release(text or "0")
+    known = filter(None, (span(matrix, target, windows)[0] for target in common))
+    return max(known, key=versions.release, default="")
 
 
 def past_branch(matrix: Matrix, target: str, driver: str, windows: bool = False) -> int:

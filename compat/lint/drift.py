@@ -70,8 +70,8 @@ def stale_nightly(scene: Scene) -> Iterator[Finding]:
             level: Severity = "error" if alone else "warning"
             mine = [b for b in builds if b.variant == variant[1]]
             last = next((b for b in reversed(mine) if is_for(b, item.python)), None)
-            code, other = "version-does-not-exist", "ame the nightly index of a newer variant."
-            fix = f"Ask for {last.package}=={last.full_version}, or n{other}" if last else f"N{other}"
+            code, fix = "version-does-not-exist", "name the nightly index of a newer variant."
+            fix = f"Ask for {last.package}=={last.full_version}, or {fix}" if last else fix.capitalize()
             yield of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=mine[-1:])
             return
 

@@ -126,13 +126,11 @@ def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
 
     What places have is known of the packages of which every release is in the matrix.
     """
-    name, places, tag = other.request.name, other.origins, other.request.exact.partition("+")[2]
+    name, places, asked = other.request.name, other.origins, other.request.exact.partition("+")[2]
     asker = next((one for one in scene.taken if one.request.text == other.by), None) if other.by else None
     before = next((old for old, new in scene.replaced if new is other), None)
     if asker and before and (found := beside(asker, before, scene)):
         return f"Ask for {found}."
-    if tag and any(row.full_version == f"{spec.removeprefix('==')}+{tag}" for row in scene.rows(name)):
-        return f"Pin {name}{spec}+{tag}."
     meant = [row for row in scene.rows(name) if versions.admits(spec, row.full_version)]
     if meant and item.python and not any(is_for(row, item.python) for row in meant):
         found = beside(item, other, scene)
@@ -140,10 +138,11 @@ def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
     known = name in origins.settled(scene.matrix) and bool(places)
     open_ = any(place.index is None or place.partial or place.mirror for place in places)
     there = [row for row in scene.rows(name) if any(place.has(row) for place in places)]
-    tag = other.version.partition("+")[2]
-    same = any(tag and f"=={row.full_version}" == f"{spec}+{tag}" for row in there)
+    tag = asked or other.version.partition("+")[2]
+    if tag and any(f"=={row.full_version}" == f"{spec}+{tag}" for row in (scene.rows(name) if asked else there)):
+        return f"Pin {name}{spec}+{tag}."
     if not known or open_ or any(versions.admits(spec, row.full_version) for row in there):
-        return f"Pin {name}{spec}{f'+{tag}' * same}."
+        return f"Pin {name}{spec}."
     where = " or ".join(dict.fromkeys(place.url or "the default index" for place in places))
     return f"Ask for another release of {item.request.name}, or name another index: no {name}{spec} is at {where}."
 

@@ -29,8 +29,6 @@ _COMPILERS: Final = re.compile(
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
 SCRIPT: Final = re.compile(r"(?:^|\s)[\w./-]*\.(?:sh|bash)\b|^(?:\./|/(?!usr/|bin/))\S+")
-# Commands that leave conda's own environment for another one.
-_ENVIRONMENT: Final = re.compile(r"\b(?:conda|mamba) (?:env )?(?:create|update|activate)\b|\bactivate\b")
 _MINICONDA: Final = re.compile(r"\S*miniconda\S*", re.IGNORECASE)
 # Packages that compile against a toolkit when installed from source, or that use one at run time.
 _BUILT_HERE: Final = re.compile(
@@ -173,7 +171,7 @@ class Scene:
         texts = [one.text for one in self.commands]
         newest = any("Miniconda3-latest-" in one for one in texts) and "conda" in self.stage.env.get("PATH", "")
         rest = tuple(replace(one, words=tuple(_MINICONDA.sub("", word) for word in one.words)) for one in self.commands)
-        if not newest or self.conda or brings_pythons(rest) or any(map(_ENVIRONMENT.search, texts)):
+        if not newest or self.conda or brings_pythons(rest):
             return frozenset()
         known = [row.python for row in self.matrix.table("pythons") if row.python[-1].isdigit()]
         return frozenset(known[known.index(self.matrix.turn("miniconda-python").version) :])
@@ -233,8 +231,8 @@ def brings_pythons(commands: tuple[Command, ...], own: str = "") -> bool:
     A link to that of the system (``own``, its minor version) brings no other.
     """
     brings = re.compile(
-        r"pyenv|\buv (venv|python)|(mini|ana)conda|mini(forge)|mambaforge|micromamba|(conda|mamba) create|altinstall|"
-        r"Python-3|asdf|\bmise\b|update-alternatives.*python3\.\d|\bln .*python3\.\d|"
+        r"pyenv|\buv (venv|python)|(mini|ana)conda|mini(forge)|mambaforge|micromamba|altinstall|"
+        r"(conda|mamba) (env )?create|Python-3|asdf|\bmise\b|update-alternatives.*python3\.\d|\bln .*python3\.\d|"
         r"feature \S*/(?:python|(?:ana|mini|micro)?(?:conda|forge|mamba))\b",
         re.IGNORECASE,
     )
