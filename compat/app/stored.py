@@ -31,7 +31,10 @@ _SOUND: Final = {
     "builds.name": (_NAME, "the name of a package"),
     "builds.version": (_VERSION, "a version"),
     "builds.runtime": (r"|[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
-    **dict.fromkeys(("builds.index", "builds.address"), (r"|https?://[A-Za-z0-9._~:/@%+-]{1,300}", "an http address")),
+    **dict.fromkeys(
+        ("builds.index", "builds.address"),
+        (r"|https?://[A-Za-z0-9._~:/@%+-]{1,300}(#sha256=[0-9a-f]{64})?", "an http address"),
+    ),
     "builds.extras": (_NAME, "names of extras"),
     "builds.module": (r"|[A-Za-z_][A-Za-z0-9_.]{0,99}", "a module"),
     **dict.fromkeys(("builds.pins", "constraints", "asked"), (_WANTED, "requirements")),

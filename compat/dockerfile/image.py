@@ -269,7 +269,7 @@ def _faults(plan: Plan, base: BaseImage, settings: Settings) -> Iterator[InputEr
             yield from demand_requirement(text, f"builds.{build.name}")
         for key, address in (("index", build.index), ("address", build.address)):
             if address:
-                yield from demand("index", address, f"builds.{build.name}.{key}")
+                yield from demand(key, address, f"builds.{build.name}.{key}")
     for key, texts in (("constraints", plan.constraints), ("asked", plan.asked), ("unjudged", plan.unjudged)):
         for text in texts:
             yield from demand_requirement(text, key)

@@ -101,6 +101,7 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "env": (re.compile(r"[A-Za-z_]\w*"), "letters, digits and underscores"),
     "source": (re.compile(r"(?!/)[\w.+@%=\-/]+"), "a relative path inside the build context"),
     "place": (re.compile(r"/[\w.+@%=\-/]*"), "an absolute path in the image"),
+    "address": (re.compile(r"https?://[\w.\-~:/%@+]+(#sha256=[0-9a-f]{64})?"), "an http address, with its file's sum"),
     "index": (re.compile(r"(https?|file)://[\w.\-~:/%@+\[\]]+"), "an http or https address"),
     "version": (re.compile(r"[\w.+!\-]+"), "a version"),
     "python": (re.compile(r"\d{1,2}\.\d{1,2}t?"), "a minor version such as 3.11"),

@@ -203,13 +203,19 @@ class Matrix:
         return index.url.replace("{variant}", build.variant) if index else ""
 
     def address(self, build: rows.Build, python: str) -> str:
-        """Address of a build's one wheel for a Python, where an installer cannot ask for it by name; else empty."""
+        """Address of a build's one wheel for a Python, where an installer cannot ask for it by name; else empty.
+
+        It ends in ``#sha256=...`` where the sum of the file is known: pip and uv refuse another file then.
+        """
         index, tag = self._index(build), "cp" + python.replace(".", "")
+        if not (index and index.file):
+            return ""
+        text, platform = index.file, next(iter(build.platforms), "")
         known = {"variant": build.variant, "version": build.full_version, "python": f"{tag.removesuffix('t')}-{tag}"}
-        text = index.file if index else ""
-        for name, value in known.items():  # an overlay's text is data, and no format to run
+        for name, value in {**known, "platform": platform}.items():  # an overlay's text is data, and no format to run
             text = text.replace(f"{{{name}}}", value)
-        return text
+        sums = dict(one.split("=") for one in build.sums)
+        return f"{text}#sha256={sums[python]}" if python in sums else text
 
     def is_page(self, build: rows.Build) -> bool:
         """Whether the index that has a build is a page of links, which pip reads by ``--find-links``."""

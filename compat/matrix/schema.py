@@ -124,6 +124,7 @@ FIELDS: Final[Mapping[str, Spelling]] = {
         r"lib[\w+-]+\.so\.\d+(\.\d+)*|[\w-]+\.dll", "a library such as libcudnn.so.9 or cublas64_12.dll"
     ),
     "status": _word("active", "eol", "gone"),
+    "sums": _pattern(r"\d\.\d{1,2}t?=[0-9a-f]{64}", "a Python and the SHA-256 of its file such as 3.12=9f86d0..."),
     "stream": _word("classic", "preview", "core-sdk"),
     "url": _pattern(r"https://\S+", "an https address"),
     "vendor": _word("nvidia", "amd", "intel", "google", "huawei"),

@@ -65,7 +65,7 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         (
             printable(f"{build.full_name}=={build.version}"),
             printable(build.runtime) or said(build.kind),
-            printable(build.address or build.index) or said("default index"),
+            printable(build.address.partition("#")[0] or build.index) or said("default index"),
         )
         for build in chosen.builds
     ]

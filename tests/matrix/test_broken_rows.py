@@ -173,6 +173,12 @@ BREAKS: dict[str, tuple[str, tuple[str, ...], str, Callable[[str], str]]] = {
         "date",
         lambda line: with_value(line, "date", "2001-01-01"),
     ),
+    "file-sums": (
+        "builds.flash-attn.toml",
+        ("sums = ", 'platforms = "linux_x86_64"'),
+        "sums",
+        lambda line: with_value(line, "platforms", "linux_x86_64 linux_aarch64"),
+    ),
 }
 """Law -> file, parts of a row that can break it, the key at fault, and the break."""
 

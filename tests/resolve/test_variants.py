@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import zipfile
@@ -68,21 +69,33 @@ def test_a_wheel_that_was_renamed_is_asked_for_by_its_address() -> None:
     plan = resolve(["flash-attn==2.8.3", "torch==2.9.1"], target, MATRIX).plan
     assert plan is not None
     (build,) = [one for one in plan.builds if one.name == "flash-attn"]
-    assert build.address.rpartition("/")[2] == FILE
+    file, _, held = build.address.rpartition("/")[2].partition("#sha256=")
+    assert (file, held[:8], len(held)) == (FILE, "4e2f9e39", 64)
     assert plan.versions()["flash-attn"] == "2.8.3"  # that of its metadata, by which an image is checked
     assert typed(installs(plan.builds), Place()) == (f"pip install {build.address} torch==2.9.1",)
 
 
-@pytest.mark.parametrize("asked", ["name", "address"])
-def test_pip_discards_such_a_wheel_by_name_and_takes_it_by_address(asked: str, tmp_path: Path) -> None:
-    """The rule of the world that the plan above follows, asked of the pip that is here."""
+@pytest.mark.parametrize(
+    ("asked", "refused"),
+    [("name", "inconsistent version"), ("address", ""), ("sum", ""), ("other", "DO NOT MATCH THE HASHES")],
+)
+def test_pip_discards_such_a_wheel_by_name_and_holds_its_address_to_the_sum(
+    asked: str, refused: str, tmp_path: Path
+) -> None:
+    """The rules of the world that the plan above follows, asked of the pip that is here."""
     wheel = tmp_path / "envcheck_renamed-1.0+cu12-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as file:
         told = "envcheck_renamed-1.0.dist-info"
         file.writestr(f"{told}/METADATA", "Metadata-Version: 2.1\nName: envcheck-renamed\nVersion: 1.0\n")
         file.writestr(f"{told}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         file.writestr(f"{told}/RECORD", "")
-    wanted = {"name": ["--find-links", str(tmp_path), "envcheck-renamed==1.0+cu12"], "address": [wheel.as_uri()]}
+    held = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    wanted = {
+        "name": ["--find-links", str(tmp_path), "envcheck-renamed==1.0+cu12"],
+        "address": [wheel.as_uri()],
+        "sum": [f"{wheel.as_uri()}#sha256={held}"],
+        "other": [f"{wheel.as_uri()}#sha256={held[::-1]}"],
+    }
     line = [
         sys.executable,
         "-m",
@@ -95,8 +108,8 @@ def test_pip_discards_such_a_wheel_by_name_and_takes_it_by_address(asked: str, t
         *wanted[asked],
     ]
     done = subprocess.run(line, capture_output=True, text=True, timeout=120)
-    assert (done.returncode == 0) is (asked == "address"), done.stderr
-    assert ("inconsistent version" in done.stdout + done.stderr) is (asked == "name")
+    assert (done.returncode == 0) is (not refused), done.stderr
+    assert refused in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("asked", ["detectron2", "detectron2==0.6"])

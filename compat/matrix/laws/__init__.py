@@ -40,6 +40,7 @@ LAWS: Final[dict[str, Callable[[View], Iterator[Breach]]]] = {
     "followed": builds.followed_builds_exist,
     "paired": builds.companions_are_paired,
     "build-dates": builds.build_dates_rise,
+    "file-sums": builds.sums_are_of_one_file,
 }
 
 

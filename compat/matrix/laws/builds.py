@@ -67,6 +67,17 @@ def _accepted(view: View, version: str) -> set[str]:
     return set().union(*series)
 
 
+def sums_are_of_one_file(view: View) -> Iterator[Breach]:
+    """A sum is of a file that the row has: of one of its Pythons, once, and the row is of one platform."""
+    for items in view.builds().values():
+        for item in items:
+            row = item.row
+            pythons = [one.partition("=")[0] for one in row.sums]
+            if pythons and (len(row.platforms) != 1 or sorted({*pythons} & {*row.python}) != sorted(pythons)):
+                what, expected = f"are for {', '.join(pythons)}", "one for a Python, of a row of one platform"
+                yield Breach(item, "sums", what, expected)
+
+
 def dropped_python_stays_dropped(view: View) -> Iterator[Breach]:
     """A Python that a minor series no longer has does not come back in a later one."""
     for items in view.builds().values():

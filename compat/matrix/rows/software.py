@@ -221,9 +221,10 @@ class Index(Row):
         boards: whether its wheels are for Jetson boards; the same CUDA elsewhere means a server's.
         apart: whether it holds no framework, nor what follows one release by release, whatever else it holds.
         partial: whether only some of what it holds was ever seen, so that what no row names may still be there.
-        file: address of one of its wheels, with ``{variant}``, ``{version}`` and ``{python}`` (``cp312-cp312``), where
-            these were renamed after the build: asked for by name, pip discards such a wheel, as its metadata has
-            another version. Source: pip, "has inconsistent version"; seen with pip 26.3, where uv takes it.
+        file: address of one of its wheels, with ``{variant}``, ``{version}``, ``{python}`` (``cp312-cp312``) and
+            ``{platform}``, where these were renamed after the build: asked for by name, pip discards such a wheel, as
+            its metadata has another version. Source: pip, "has inconsistent version"; seen with pip 26.3, where uv
+            takes it.
     """
 
     name: str
@@ -292,6 +293,8 @@ class Build(Row):
             compilers.
         evidence: what was done with the build beyond reading its files: ``installed``, ``imported``,
             ``run on a device``; empty for nothing.
+        sums: SHA-256 of its files by Python, ``3.12=f25d...`` in 64 digits, where it is asked for by address
+            (:attr:`Index.file`).
     """
 
     versions: tuple[str, ...]
@@ -324,6 +327,7 @@ class Build(Row):
     fails: str = ""
     compiled: bool = False
     evidence: str = ""
+    sums: tuple[str, ...] = ()
     package: str = ""
 
     @property
