@@ -294,7 +294,7 @@ def _run(item: Instruction, draft: _Draft) -> None:
     listed = _exec_form(script)
     if listed is not None:
         script = shlex.join(listed)
-    script = shell.fill(script.replace("\n", " \n"), draft.values())
+    script = shell.fill(script, draft.values())
     found = shell.commands(script, begins)
     draft.commands += found
     _keep(draft, heredocs.saved(item.rest, item.documents))

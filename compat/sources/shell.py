@@ -285,6 +285,7 @@ class _Arms:
 
 def split(piece: str, line: int) -> list[str]:
     """Words of a command, each with its line; where quotes do not close, whatever blanks divide."""
+    piece = piece.replace("\\\n", f" {CONTINUED}")
     stream = io.StringIO(piece)
     parser = shlex.shlex(stream, posix=True)
     parser.whitespace_split, parser.commenters = True, ""

@@ -40,6 +40,26 @@ def test_a_command_in_any_form_installs(tmp_path, monkeypatch, run):
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Dockerfile", f"{SLIM}RUN <<E\npip install {{}}\nE\n"),
+        ("train.sbatch", "#!/bin/bash\n#SBATCH --gpus=1\npip install {}\n"),
+        (
+            ".github/workflows/a.yml",
+            "on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n    - run: |\n        pip install {}\n",
+        ),
+    ],
+)
+def test_a_command_over_two_lines_is_one_in_a_script(tmp_path, monkeypatch, name, text):
+    given, over = ("torch scipy", "torch \\\n          scipy")
+    assert not told(tmp_path, monkeypatch, {name: text.format(over)}, name)
+    pinned = {name: text.format(over.replace("scipy", PIN))}
+    assert told(tmp_path, monkeypatch, pinned, name) == told(
+        tmp_path, monkeypatch, {name: text.format(given.replace("scipy", PIN))}, name
+    )
+
+
+@pytest.mark.parametrize(
     "before",
     [
         f"RUN pip config set global.index-url {PYTORCH}/cu121\n",

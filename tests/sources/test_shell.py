@@ -427,6 +427,7 @@ def traced(script):
         "if true; then A a 'b;c'; fi",
         "A a#b ; A '#c' # A d",
         "{ A a; A b; }",
+        "A a \\\n  b \\\n c && A d",
     ],
 )
 def test_every_command_that_bash_runs_is_seen_with_the_same_words(script):
