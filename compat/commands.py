@@ -23,7 +23,7 @@ from compat.changes import (
     Uninstall,
     Variable,
 )
-from compat.installation import Installation, by_installation
+from compat.installation import Installation, by_installation, keeper
 from compat.lazy import dataclass, pattern
 from compat.versions import requirement
 
@@ -57,9 +57,16 @@ _PIPS: Final = {"uv": "uv pip", "uv project": "uv pip", "venv": ".venv/bin/pip",
 _FIRST: Final = {"venv": "python3 -m venv .venv"} | {
     name: f"{name} run python -m ensurepip" for name in ("pdm", "pixi")
 }
+# How an environment of another Python is made: a tool's own is made again.
+_MADE: Final = {
+    "conda": "conda create -y -n {name} python={version}",
+    "pipx": "pipx reinstall {name} --python {version}",
+    "uv tool": "uv tool install --reinstall --python {version} {name}",
+}
 # Distributions whose conda package has another name.
 _FROM_CONDA: Final = {"pytorch": "torch"}
 _CONDA_HAS: Final = frozenset({"pytorch", "torchvision", "torchaudio", "numpy", "tensorflow", "jax"})
+_NAMES: Final = pattern(r" (?:-[cn]|--channel|--name)[ =]\S+")  # of channels and environments
 _CONDA: Final = pattern(r"(?:conda|mamba|micromamba) (?:install|create)\b")
 _TO_CONDA: Final = {"torch": "pytorch"}
 
@@ -88,6 +95,7 @@ class Place:
         environment: kind of the environment, ``conda``: another Python is taken by the same tool, else by uv.
         dialect: ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
         init: what manages services, as in the facts; empty where that is not known.
+        tool: name of the program whose own environment it is, as pipx and ``uv tool`` make them.
         script: whether the lines are those of a script, however long.
         root: whether root types there: a machine of root's need not have sudo.
     """
@@ -99,6 +107,7 @@ class Place:
     environment: str = ""
     dialect: str = ""
     init: str = ""
+    tool: str = ""
     script: bool = False
     root: bool = False
 
@@ -115,19 +124,29 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
     where, own = machine.platform or "linux", machine.python_path or ""
     if manager == "pip" and where == "windows" and not kind and _BROUGHT.fullmatch(own):
         manager = f"{own.replace('/', chr(92))} -m pip"
-    conda = _by_conda(machine, commands)
+    keeps, tool, _ = keeper(own)
+    if keeps in {"pipx", "uv tool"}:
+        kind, manager = keeps, f"pipx runpip {tool}" if keeps == "pipx" else "uv"
+    else:
+        kind, tool = "" if kind in {"pipx", "uv tool"} else kind, ""
+    conda = () if tool else _by_conda(machine, commands)
     root = machine.user_id == 0 and not machine.container  # what a container asks of its host is typed by another user
-    return Place(platform=where, manager=manager, conda=conda, environment=kind, init=machine.init or "", root=root)
+    return Place(
+        platform=where, manager=manager, conda=conda, environment=kind, init=machine.init or "", tool=tool, root=root
+    )
 
 
 def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
     """Distributions that conda installed; a copy that pip installed over one counts as pip's.
 
-    Where no list tells who installed a package, the command that was typed for it does.
+    Where no list tells who installed a package, the command that was typed for it does; where none but conda was
+    called in its environment, all are of conda.
     """
     if not machine.installers and not machine.conda_packages:
-        words = {word.partition("=")[0] for line in commands if _CONDA.match(line) for word in line.split()}
-        return tuple(sorted(_FROM_CONDA.get(name, name) for name in words & _CONDA_HAS))
+        own = [_NAMES.sub("", line) for line in commands if _CONDA.match(line)]
+        alone = own and machine.python_environment == "conda" and not any("pip install" in line for line in commands)
+        words = {word.partition("=")[0] for line in own for word in line.split()}
+        return tuple(sorted(_FROM_CONDA.get(name, name) for name in (_CONDA_HAS if alone else words & _CONDA_HAS)))
     told = {name for name, owner in (machine.installers or {}).items() if owner == "conda"}
     listed = {_FROM_CONDA.get(name, name) for name in machine.conda_packages or {}} - set(machine.installers or {})
     return tuple(sorted(told | listed))
@@ -136,7 +155,9 @@ def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     """The lines to type, in order; a change that has no line of its own (a toolkit) has none here."""
     changes = [one for one in changes if place.script or getattr(one, "where", "") != "script"]
-    new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), len(changes))
+    new = len(changes)
+    if not place.tool:  # whose environment is made again, with what it holds
+        new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), new)
     own = [f"conda run -n {_named(one)} pip" for one in changes[new:] if isinstance(one, Python)]
     made = replace(place, manager=own[0] if own and place.environment == "conda" else "uv", conda=(), fresh=True)
     places = (place if number < new else made for number in range(len(changes)))
@@ -217,7 +238,7 @@ def _lines(change: Change, place: Place) -> tuple[str, ...]:
         case Uninstall(names):
             ours = [name for name in names if name in place.conda]
             rest = [name for name in names if name not in place.conda]
-            pip = f"{_pip(place)} uninstall{'' if place.manager == 'uv' else ' -y'} {' '.join(rest)}"
+            pip = f"{_pip(place)} uninstall{'' if place.manager == 'uv' else ' -y'} {' '.join(rest)}{_into(place)}"
             pip = f"{_PROJECTS[place.manager][0]} {' '.join(rest)}" if place.manager in _PROJECTS else pip
             return (*([_removed(ours)] if ours else []), *([pip] if rest else []))
         case Driver():
@@ -232,8 +253,8 @@ def _simple(change: Change, place: Place) -> str:
         case Variable(name, value):
             return _variable(name, value, place)
         case Python(version):
-            by_conda = f"conda create -y -n {_named(change)} python={version}"
-            return by_conda if place.environment == "conda" else f"uv venv --python {version}"
+            line = _MADE.get(place.environment, "uv venv --python {version}")
+            return line.format(version=version, name=place.tool or _named(change))
         case Command(line) | Example(line):
             return "wsl --shutdown" if line == REBOOT.line and place.platform == "wsl2" else line
         case Service():
@@ -329,7 +350,15 @@ def _install(change: Install, place: Place) -> str:
     names = [package.address or _quoted(package) for package in change.packages]
     option = "--find-links" if change.links else "--index-url"
     where = [f"{option} {address}" for address in (change.index, *change.further) if address]
-    return " ".join([_pip(place), "install", *options, *names, *where])
+    return " ".join([_pip(place), "install", *options, *names, *where]) + _into(place)
+
+
+def _into(place: Place) -> str:
+    """Which environment uv installs into, where that is of a tool."""
+    folder = f'"$(uv tool dir)/{place.tool}"'
+    if place.platform == "windows":
+        folder = f"{'$env:APPDATA' if place.dialect == 'powershell' else '%APPDATA%'}\\uv\\tools\\{place.tool}"
+    return f" --python {folder}" if place.environment == "uv tool" and place.tool else ""
 
 
 def _quoted(package: Package) -> str:

@@ -1,11 +1,34 @@
-"""Which command installs what: the commands of a plan's installation, and their order."""
+"""Which command installs what: the commands of a plan's installation, and their order; and who keeps an environment."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
+
+from compat.lazy import pattern
 
 _Published = TypeVar("_Published")
+
+# Who keeps an environment that no shell activates -> the shape of its path: the name is the tool's, or the project's.
+# Sources: the pages of pipx ("How pipx works"), uv ("Tools", "Storage") and Poetry ("Managing environments").
+_KEPT: Final = {
+    "pipx": pattern(r"(?:^|[/\\])pipx[/\\]{1,2}venvs[/\\]{1,2}([\w.-]+)(?:[/\\]|$)"),
+    "uv tool": pattern(r"(?:^|[/\\])uv[/\\]{1,2}tools[/\\]{1,2}([\w.-]+)(?:[/\\]|$)"),
+    "poetry": pattern(r"(?:^|[/\\])pypoetry[/\\](?:.{0,9}[/\\])?virtualenvs[/\\]{1,2}([\w.-]+)(?:[/\\]|$)"),
+}
+
+
+def keeper(path: str) -> tuple[str, str, str]:
+    """Who keeps the environment that a path lies in, its name and its folder; empty where a shell activates it.
+
+    >>> keeper("/home/me/.local/share/pipx/venvs/black/bin/python")
+    ('pipx', 'black', 'pipx/venvs/black')
+    """
+    for tool, shape in _KEPT.items():
+        if found := shape.search(path):
+            return tool, found[1], re.sub(r"[/\\]+", "/", found[0]).strip("/")
+    return "", "", ""
 
 
 class Installation(NamedTuple):

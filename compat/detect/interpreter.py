@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.installation import keeper
 from compat.lazy import dataclass, pattern
 from compat.run import Outcome
 
@@ -197,12 +198,11 @@ def _same(machine: Machine, prefix: str, tail: str) -> bool:
 
 def _kind(machine: Machine, prefix: str) -> str:
     """Who made the environment, by place and by its configuration file."""
-    config, project = machine.text(f"{prefix}/pyvenv.cfg"), prefix.removesuffix("/.venv")
+    config, project, tool = machine.text(f"{prefix}/pyvenv.cfg"), prefix.removesuffix("/.venv"), keeper(prefix)[0]
     locks = {"uv.lock": "uv project", "poetry.lock": "poetry", "pdm.lock": "pdm"} if project != prefix else {}
     marks = (
         *((kind, machine.exists(f"{project}/{name}")) for name, kind in locks.items()),
-        ("pipx", "/pipx/" in prefix),
-        ("poetry", "/pypoetry/" in prefix),
+        (tool, bool(tool)),
         ("uv", re.search(r"^uv\s*=", config, re.MULTILINE) is not None),
         ("venv", bool(config)),
         ("conda", bool(machine.names(f"{prefix}/conda-meta"))),

@@ -39,6 +39,7 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "arch-too-old-for-build": gpu_code.code_for_gpu,
     "build-tools-missing": extensions.unisolated,
     "container-no-gpu": containers.no_gpu,
+    "container-requires-newer-driver": drivers.for_image,
     "cpu-only-build": packages.gpu_build,
     "device-permission": containers.permission,
     "docker-no-gpu-runtime": containers.old_compose,

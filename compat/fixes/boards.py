@@ -27,9 +27,10 @@ _OF_JETPACK: Final = {
 
 
 def is_one(subject: Subject) -> bool:
-    """Whether the machine is a board, by its system or its GPU; none has an x86-64 processor."""
-    targets = subject.matrix.families.integrated if subject.host.arch != "x86_64" else frozenset()
-    return bool(subject.host.l4t) or any(gpu.target in targets for gpu in subject.gpus)
+    """Whether the machine is a board, by its system, its GPU or its own programs; none has an x86-64 processor."""
+    targets = subject.matrix.families.integrated
+    told = subject.said("board") or any(gpu.target in targets for gpu in subject.gpus)
+    return bool(subject.host.l4t or (told and subject.host.arch != "x86_64"))
 
 
 def framework(name: str, subject: Subject) -> Fix | None:

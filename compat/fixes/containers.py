@@ -24,6 +24,7 @@ _SNUG: Final = frozenset({"singularity", "apptainer"})
 _RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:singularity|apptainer) \w+)\b")
 # A number is how many; of 0 devices the daemon sets nothing (docker/cli, opts/gpus.go; moby, daemon/nvidia_linux.go).
 _NO_GPU: Final = pattern(r"--gpus[ =]0(?=\s)")
+_ASKING: Final = pattern(r"--gpus[ =]\S+")
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _GUIDE: Final = " as docs.nvidia.com/datacenter/cloud-native/container-toolkit says"
 _ROCM: Final = pattern(r"\brocm")  # AMD's images, ``rocm/pytorch``, and AMD's of others, ``ollama/ollama:rocm``
@@ -69,6 +70,8 @@ def old_compose(subject: Subject) -> Fix | None:
 def _refused(subject: Subject) -> Fix | None:
     """What the engine or the cluster lacks to give a GPU."""
     signals = subject.case.signals
+    if fix := _of_others(subject):
+        return fix
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
     engines = {container_of([line]) for line in subject.case.commands}  # Docker's own container may have the GPU
@@ -78,6 +81,21 @@ def _refused(subject: Subject) -> Fix | None:
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
     return None
+
+
+def _of_others(subject: Subject) -> Fix | None:
+    """Where no GPU of NVIDIA's is told: its option, handed to the nodes of the GPU that is there."""
+    vendors = {gpu.vendor for gpu in subject.host.gpus or ()}
+    if (
+        not subject.case.signals.get("select-driver", "cli-nvml-library")
+        or not vendors
+        or not vendors <= {"amd", "intel"}
+    ):
+        return None
+    nodes = AMD_NODES if "amd" in vendors else "--device /dev/dri"
+    typed = next((line for line in subject.case.commands if _ASKING.search(line) and len(line) <= _LONGEST), "")
+    text = "Docker's --gpus is for GPUs of NVIDIA, and none is named here: hand over the nodes of this one."
+    return Fix(text, changes=(Command(_ASKING.sub(nodes, typed)) if typed else Container(nodes),))
 
 
 def _retyped(subject: Subject) -> Fix | None:
@@ -135,7 +153,7 @@ def _with_nodes(subject: Subject) -> Fix | None:
 
 def _no_driver(subject: Subject) -> Fix:
     """The toolkit works and finds no driver library where the engine runs."""
-    if boards.is_one(subject) or subject.said("board"):
+    if boards.is_one(subject):
         text = "Name JetPack's folder of drivers, /usr/lib/aarch64-linux-gnu/tegra, in /etc/ld.so.conf.d on the board."
         return Fix(text, changes=(Command("sudo ldconfig", "linux"),))
     windows = subject.host.platform in {"windows", "wsl2"} or subject.host.engine_flavour == "desktop"
@@ -153,20 +171,18 @@ def _no_driver(subject: Subject) -> Fix:
 
 def _in_cluster(subject: Subject) -> Fix:
     """A pod has to ask for a GPU; where no node offers one, the device plugin sees none under another runtime."""
+    amd = any(gpu.vendor == "amd" for gpu in subject.gpus) or "amd.com/gpu" in subject.said("service")
+    if subject.said("k3s") and not amd:
+        text = "Install NVIDIA's container toolkit on the node and restart K3s, which finds it; give the pods"
+        return Fix(f"{text}, the device plugin's too, runtimeClassName: nvidia.", changes=(Service("k3s"),))
     if not subject.case.signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
         text = "Ask for the GPU in the pod's container, resources.limits, nvidia.com/gpu: 1"
         return Fix(f"{text}; with runtimeClassName: nvidia where that is not the node's default runtime.")
-    if any(gpu.vendor == "amd" for gpu in subject.gpus) or "amd.com/gpu" in subject.said("service"):
+    if amd:
         text = "Run AMD's device plugin on the nodes, where the amdgpu driver has to be loaded."
         return Fix(text, changes=(Command("kubectl get daemonset -A"),))
-    engine = (
-        "docker"
-        if (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.said("service")
-        else "containerd"
-    )
-    if subject.said("k3s"):
-        text = "Install NVIDIA's container toolkit on the node and restart K3s, which finds it; give the pods"
-        return Fix(f"{text}, the device plugin's too, runtimeClassName: nvidia.", changes=(Service("k3s"),))
+    docker = (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.said("service")
+    engine = "docker" if docker else "containerd"
     configure = Command(f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default")
     text = "Make nvidia the node's default runtime, and run NVIDIA's device plugin."
     return Fix(text, changes=(configure, Service(engine)))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.plans as plans
 import compat.joints.driver as joint
 from compat import versions
-from compat.changes import Command, Driver
+from compat.changes import Command, Driver, System
 from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
+from compat.lazy import pattern
 from compat.reading.commands import container_of
-from compat.rules.deeds import install_driver, last_branch, of_system
+from compat.rules.deeds import RELOAD, install_driver, last_branch, of_system, spelled
 from compat.rules.lookups import cuda_of_driver
 from compat.rules.stack import installed
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # From this major of CUDA on a driver runs every build of its own major (CUDA Compatibility, "Minor Version").
 _FAMILIES: Final = 11
+_ASKED: Final = pattern(r"cuda\s*>=?\s*(\d{1,2}\.\d)")
 
 
 def newer(subject: Subject) -> Fix | None:
@@ -55,7 +57,8 @@ def older_cuda(subject: Subject) -> Fix | None:
         return fix
     if item is None or not item.cuda or served:
         either = "tf-driver-old" in subject.case.signals and item is None  # XLA's own line, of TensorFlow or of JAX
-        old = either or "driver-too-old" in subject.case.signals
+        known = subject.host.driver and not _in_image(subject)  # whose library is there, then
+        old = either or subject.case.signals.get("driver-too-old", *["insufficient-35"] * bool(known))
         return _unknown_build("" if either else name, subject) if old else None
     found = plans.moved(name, subject)
     changes = plans.changes_of(found, subject, kind="cuda")
@@ -91,15 +94,16 @@ def _unknown_build(name: str, subject: Subject) -> Fix | None:
         return Fix(text, changes=(Driver(first),))
     found = plans.moved(name, subject) if name else None
     changes = plans.changes_of(found, subject, kind="cuda")
-    told = f"Install {plans.told(found, name)}, or upgrade" if found and changes else "Upgrade"
-    return Fix(f"{told} the NVIDIA driver {least}.", changes=changes or (Driver(first),))
+    if found and changes:
+        return Fix(f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver {least}.", changes=changes)
+    text = f"Upgrade the NVIDIA driver {least}, or take the build for CUDA {versions.major(have)}."
+    return Fix(text, changes=(Driver(first),))
 
 
 def _of_last_branch(subject: Subject) -> Fix | None:
-    """A GPU whose last driver branch, by the card or by a package that is named for it, is too old: no newer one is."""
+    """A GPU whose last driver branch is too old: no newer one is."""
     host, matrix, name = subject.host, subject.matrix, subject.framework_name()
-    last = last_branch(host, matrix) or next(iter(subject.said("legacy")), "")
-    least = lowest(subject) or _next_family(subject)[1]
+    last, least = _last(subject), lowest(subject) or _next_family(subject)[1]
     if not last or not least or versions.major(least) <= int(last):
         return None
     card = next((row for row in matrix.table("capabilities") if row.last_driver == f"R{last}"), None)
@@ -111,6 +115,30 @@ def _of_last_branch(subject: Subject) -> Fix | None:
     if found and changes:
         return Fix(f"Install {plans.told(found, name)}: {why}.", changes=changes)
     return Fix(f"{why}, and no published build runs on it: compute on the CPU, or take another GPU.")
+
+
+def _last(subject: Subject) -> str:
+    """The last driver branch for the GPU, by the card or by a package that is named for it; empty if it is served."""
+    cards = Host({**subject.host.readings, "gpus": Fact(subject.gpus, "machine")})
+    return last_branch(cards, subject.matrix) or next(iter(subject.said("legacy")), "")
+
+
+def for_image(subject: Subject) -> Fix | None:
+    """An image that demands a newer CUDA than the driver's: the driver of that CUDA, if the GPU has it, or an image."""
+    asked = _ASKED.match(subject.case.signals.value("require") or subject.case.signals.value("require2"))
+    host, last = subject.host, _last(subject)
+    windows = host.platform in {"windows", "wsl2"}
+    known = joint.floor(subject.matrix, asked[1], windows) if asked else None
+    have = host.driver or (last and f"{last}.0")
+    have = host.driver_cuda or cuda_of_driver(subject.matrix, have, host.platform)
+    older = f"take an image for CUDA {have} or older" if have else "take an image for an older CUDA"
+    if not known or not known.exact:
+        return None
+    if last and versions.major(known.exact) > int(last):
+        return Fix(f"R{last} is the last driver branch for this GPU: {older}, or compute on the CPU.")
+    new = f"{known.exact} or newer{'' if subject.gpus else ', if its GPU has one'}"
+    text = f"Upgrade the NVIDIA driver of {'Windows' if windows else 'the host'} to {new}, or {older}."
+    return Fix(text, changes=(Driver(known.exact),))
 
 
 def _in_image(subject: Subject) -> bool:
@@ -134,11 +162,18 @@ def compat_libcuda(subject: Subject) -> Fix | None:
 
 
 def own_libraries(subject: Subject) -> Fix | None:
-    """A container with other libraries than the driver of its host, which answers there: the image brings its own."""
+    """The package of a kernel module that is not of its libraries' release; or a container's own libraries."""
     host = subject.host
-    if not _in_image(subject) or not host.driver or any("cli-" in one.signal.signal for one in subject.case.signals):
+    module, libraries, stored = host.driver, host.driver_library, subject.said("module_file")
+    if module and libraries and host.platform in {None, "linux"} and not _in_image(subject):
+        if module in stored:
+            text = f"The module on disk is {module} too: let its package (dkms status) make that of {libraries}."
+            return spelled(Fix(text, changes=(Command("dkms status"), System("module-rebuild"))), host, subject.matrix)
+        text = f"If modinfo tells {module} after this or a restart, update its package (dkms status) to {libraries}."
+        return Fix(text, changes=(RELOAD, Command("modinfo -F version nvidia")))
+    if not _in_image(subject) or not module or any("cli-" in one.signal.signal for one in subject.case.signals):
         return None
-    own = f"Take the driver's libraries, {host.driver_library or 'of another driver'}, out of the image"
+    own = f"Take the driver's libraries, {libraries or 'of another driver'}, out of the image"
     return Fix(f"{own}: the container toolkit mounts the host's.")
 
 

@@ -24,7 +24,7 @@ from compat.fixes.extensions import (
 from compat.fixes.subject import Subject, last_cuda
 from compat.lazy import pattern
 from compat.names import normalise
-from compat.reading.commands import requirements
+from compat.reading.commands import asks_for_cuda, requirements
 from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, is_unnamed, plain, platform_tag
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # Distributions of onnxruntime's one module (its docs, Install ONNX Runtime).
 _SAME_MODULE: Final = frozenset(f"onnxruntime-{one}" for one in ("gpu", "directml", "openvino", "rocm", "qnn", "cann"))
+_FORGE: Final = "-c conda-forge"
 _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
@@ -68,7 +69,10 @@ def _untold(name: str, subject: Subject) -> Fix | None:
     text = "Tell which machine it is: NVIDIA needs torch for CUDA, AMD for ROCm, a Jetson its JetPack's; a Mac has mps."
     unnamed = is_unnamed(subject.host) and not subject.gpus
     asks = name == "torch" and unnamed and "xpu-not-compiled" not in subject.case.signals
-    return Fix(text) if asks else None
+    if asks and subject.by_conda and not subject.release(name) and _FORGE in " ".join(subject.case.commands):
+        change = Command(f"conda install {_FORGE} pytorch-gpu")
+        return Fix("If its GPU is NVIDIA's, install conda-forge's torch for CUDA.", changes=(change,))
+    return Fix(text) if asks and not asks_for_cuda(subject.case.commands) else None
 
 
 def _hidden(subject: Subject) -> str:

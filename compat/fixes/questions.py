@@ -18,7 +18,7 @@ _MOST: Final = 3  # questions that a person answers
 _ALWAYS: Final = ("gpus", "driver", "packages", "builds", "python", "platform", "os")  # where nothing is known at all
 
 # Programs whose output states facts: the command on Linux, on Windows, on a Mac (empty where there is none), the facts,
-# and the vendor or framework whose program it is. Those that state most stand first.
+# and the vendor, engine or framework whose program it is. Those that state most stand first.
 _PROGRAMS: Final = (
     (("nvidia-smi", "nvidia-smi", ""), "gpus driver driver_cuda nvml", "nvidia"),
     (("cat /proc/driver/nvidia/version", "", ""), "driver", "nvidia"),
@@ -54,8 +54,8 @@ _PROGRAMS: Final = (
     (("gcc --version", "cl", "clang --version"), "gcc clang msvc", ""),
     (("ls -l /dev/nvidia* /dev/kfd /dev/dri", "", ""), "device_nodes device_nodes_denied device_groups", ""),
     (("lsmod | grep -E 'nvidia|nouveau|amdgpu'", "", ""), "modules driver_branch", ""),
-    (("docker info", "docker info", ""), "engine engine_status engine_flavour gpu_runtime cgroup", ""),
-    (("nvidia-ctk --version", "", ""), "container_toolkit toolkit_config cdi_devices", ""),
+    (("docker info", "docker info", ""), "engine engine_status engine_flavour gpu_runtime cgroup", "docker"),
+    (("nvidia-ctk --version", "", ""), "container_toolkit toolkit_config cdi_devices", "docker"),
     (("cat /etc/os-release; uname -a; ldd --version", "ver", "sw_vers"), "os platform kernel glibc libc", ""),
 )
 # Programs that speak on the machines of one vendor alone.
@@ -109,6 +109,10 @@ def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
     torch = {"torch"} if "torch" in named or not (others or asked) else set[str]()
     vendors = vendors_of(case.host) or {_SPEAKERS[one] for one in spoken & _SPEAKERS.keys()}
     own = {"", *others, *torch, *(vendors or {"nvidia", "amd"})}
+    own -= (
+        {"nvidia"} if case.host.l4t else set()
+    )  # boards have a module of their own, and no nvidia-smi before JetPack 6
+    own |= {"docker"} if case.host.container in {None, "", "docker"} else set()
     heard = {case.host.source(name).partition(" line")[0] for name in case.host}  # these programs have answered
     return [
         (commands[column], frozenset(facts.split()))

@@ -84,7 +84,14 @@ _COMPILES: Final = pattern(
 )
 _INDEX: Final = pattern(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
 _REQUIREMENT: Final = pattern(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})")
-_INSTALLED: Final = pattern(r"\b(?:pip3?|uv pip|conda|mamba|uv|poetry)\s+(?:install|add)\b([^\n|;&]{0,400})")
+_INSTALLED: Final = pattern(
+    r"\b(?:pip3?|uv pip|(?:micro)?mamba|conda|uv|poetry)\s+(?:install|add|create)\b([^\n|;&]{0,400})"
+)
+_VALUED: Final = pattern(
+    r"(?<!\S)(?:-[cnpfrit]|--(?:channel|name|prefix|file|requirement|target|python|find-links|"
+    r"(?:extra-)?index(?:-url)?))[ =]\S+"
+)  # options of the installers that take a value
+_FOR_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-version|pytorch-gpu)\b")  # of conda's channels
 
 
 def container_of(commands: Sequence[str]) -> str:
@@ -154,12 +161,17 @@ def index_variant(commands: Sequence[str]) -> str:
     return next((found[1] for command in commands if (found := _INDEX.search(command))), "")
 
 
+def asks_for_cuda(commands: Sequence[str]) -> bool:
+    """Whether a command installs something for CUDA: the GPU is to be NVIDIA's."""
+    return index_variant(commands).startswith("cu") or any(map(_FOR_CUDA.search, commands))
+
+
 def requirements(commands: Sequence[str]) -> dict[str, str]:
     """Package -> version (empty if unpinned) that the commands install."""
     found: dict[str, str] = {}
     for command in commands:
         for rest in _INSTALLED.findall(command):
-            for word in rest.split():
+            for word in _VALUED.sub("", rest).split():
                 plain = word.strip("\"'")
                 if match := _REQUIREMENT.match(plain):
                     found[match[1].lower()] = match[4]

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.values as values
+from compat.installation import keeper
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import hint
 
@@ -105,22 +106,32 @@ def facts(page: Page) -> Iterator[Claim]:
         text = line.text[:LONGEST]
         if not _TELLING.search(text) or _CODE.match(text):
             continue
-        for fact, pattern, value in _MARKS:
-            for match in pattern.finditer(text):
-                found.setdefault(fact, {}).setdefault(value.format(*match.groups()), line.number)
-        for match in _BROUGHT.finditer(text) if "\\" in text else ():
-            inside = "Scripts/" * match[1].startswith(".")  # as environments are called, which keep theirs there
-            found.setdefault("python_path", {}).setdefault(f"{match[1]}/{inside}python.exe", line.number)
+        for fact, value in _told(text):
+            found.setdefault(fact, {}).setdefault(value, line.number)
         if kernel := _KERNEL.search(text):
             yield from _at(line.number, hint(values.kernel_claims(kernel[1])))
     systems = found.get("platform", {})
     if "wsl2" in systems:
         systems.pop("linux", None)
         systems.pop("windows", None)
+    if len(kept := found.pop("kept", {})) == 1:  # beside frames of the interpreter that it was made from
+        ((folder, number),) = kept.items()
+        found |= {"python_environment": {keeper(folder)[0]: number}, "python_path": {f"{folder}/bin/python": number}}
     for fact, told in found.items():
         if len(told) == 1:
             value, number = told.popitem()
             yield from _at(number, [Claim(fact, value, weight=Weight.HINT)])
+
+
+def _told(text: str) -> Iterator[tuple[str, str]]:
+    """What a line tells, as facts and their values; ``kept``: the folder of an environment that a tool keeps."""
+    for fact, pattern, value in _MARKS:
+        yield from ((fact, value.format(*match.groups())) for match in pattern.finditer(text))
+    for match in _BROUGHT.finditer(text) if "\\" in text else ():
+        inside = "Scripts/" * match[1].startswith(".")  # as environments are called, which keep theirs there
+        yield "python_path", f"{match[1]}/{inside}python.exe"
+    if folder := keeper(text)[2]:
+        yield "kept", folder
 
 
 def _at(number: int, claims: Iterator[Claim] | list[Claim]) -> Iterator[Claim]:

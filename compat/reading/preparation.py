@@ -41,7 +41,8 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
         ours, theirs = readings.get(name), stated.get(name)
         if isinstance(ours, Fact) and isinstance(theirs, Fact) and ours.value:
             merged[name] = Fact(merge(ours.value, theirs.value), f"{ours.source}; {theirs.source}")
-    logged = "docker" if signals.said.get("compose") else ""  # by Compose, each line under its service's name
+    logs = {"compose": "docker", "cluster": "kubernetes"}  # by Compose, under its service's name; of kubectl
+    logged = next((kind for name, kind in logs.items() if signals.said.get(name)), "")
     if "container" not in merged and (kind := told.container_of(commands) or logged):
         merged["container"] = Fact(kind, "error text" if kind is logged else "command")
     if "image" not in merged and (image := told.image_of(commands)):

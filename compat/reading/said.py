@@ -56,13 +56,27 @@ _SAID: Final = (
     ("compose", pattern(r"(?m)^([a-z0-9][\w.-]{1,50}) {2,20}\| [^|\n]*\n\1 {2,20}\| [^|\n]*$")),
     # dpkg -l
     ("intel_driver", pattern(r"(?m)^ii {1,4}(intel-opencl-icd|libze-intel-gpu1)[ :]")),
-    # images for Jetson boards
-    ("board", pattern(r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b)")),
+    # images for Jetson boards, their folder of libraries, and a line of tegrastats
+    (
+        "board",
+        pattern(
+            r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b|RAM \d{1,6}/\d{1,6}MB \(lfb )"
+        ),
+    ),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
     # packages of a driver branch that serves old cards alone: nvidia-legacy-390xx-driver, nvidia-470xx-dkms
     ("legacy", pattern(r"(?<![\w-])nvidia-(?:legacy-)?(\d{3})xx-\w")),
+    # modinfo nvidia: the release of the module on disk
+    (
+        "module_file",
+        pattern(
+            r"(?m)^filename: {1,12}/\S{1,200}/nvidia\.ko\S{0,5}(?:\n[^\n]{0,200}){0,12}?\nversion: {1,12}([\d.]{5,12})$"
+        ),
+    ),
+    # kubectl's tables of nodes and pods
+    ("cluster", pattern(r"(?m)^\W{0,12}(?:NAMESPACE +)?NAME {2,90}(READY +STATUS +RESTARTS|STATUS +ROLES +AGE)\b")),
     # K3s: its folders, and the number of its release
-    ("k3s", pattern(r"((?:/rancher|/run)/k3s/|\bv1\.\d{2}\.\d{1,2}\+k3s\d)")),
+    ("k3s", pattern(r"((?:/rancher|/run)/k3s/|\bv1\.\d{2}\.\d{1,2}[+-]k3s\.?\d)")),
 )
 
 

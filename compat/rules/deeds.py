@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LIST_DEVICES: Final = Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux")
 CONFIGURE_DOCKER: Final = Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux")
 
+RELOAD: Final = Command("sudo modprobe -r nvidia_uvm nvidia_drm && sudo modprobe nvidia", "host")
+
 # A container with AMD's device nodes, and the group that may open them.
 AMD_NODES: Final = "--device /dev/kfd --device /dev/dri"
 WITH_AMD: Final = Container(AMD_NODES, where="linux", group="$(getent group render | cut -d: -f3)")

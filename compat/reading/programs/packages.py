@@ -250,6 +250,10 @@ def _debian(view: View) -> Iterator[Claim]:
             yield from view.stamp(index, [Claim("cudnn", number, weight=Weight.HINT)])
         elif name == "libc6" and (number := values.dotted(version)):
             yield from view.stamp(index, [Claim("glibc", number, weight=Weight.LISTED)])
+        elif re.fullmatch(
+            r"nvidia-smi|libnvidia-ml1|libcuda1|(?:nvidia-utils|libnvidia-compute)-\d{3}(?:-server)?", name
+        ):
+            yield from view.stamp(index, [Claim("driver_library", version.split("-")[0], weight=Weight.LISTED)])
         elif name == "nvidia-container-toolkit":
             yield from view.stamp(index, [Claim("container_toolkit", version.split("-")[0], weight=Weight.LISTED)])
     if drivers:

@@ -162,7 +162,7 @@ class DriverLibraryMismatch(NvidiaRule):
 
     area = "driver"
     requires = ("image-ships-driver", "wsl-linux-driver-installed")
-    changes = (Command("sudo modprobe -r nvidia_uvm nvidia_drm && sudo modprobe nvidia", "host"), System("driver-hold"))
+    changes = (deeds.RELOAD, System("driver-hold"))
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:  # noqa: ARG002
         """WSL's libraries are those of the Windows side, which it takes anew when it starts."""
