@@ -114,7 +114,8 @@ class Place:
 
 def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
     """The place that facts tell, or the commands that were typed there; Linux and pip where nothing does."""
-    kind = machine.python_environment or ""
+    keeps, name, _ = keeper(machine.python_path or "")
+    kind, tool = keeps or machine.python_environment or "", name if keeps in _MADE else ""
     owners = {name for name in (machine.installers or {}).values() if name != "conda"}
     manager = kind if kind in _USES else "pip"
     if manager == "pip" and len(owners) == 1:
@@ -124,12 +125,9 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
     where, own = machine.platform or "linux", machine.python_path or ""
     if manager == "pip" and where == "windows" and not kind and _BROUGHT.fullmatch(own):
         manager = f"{own.replace('/', chr(92))} -m pip"
-    keeps, tool, _ = keeper(own)
-    if keeps in {"pipx", "uv tool"}:
-        kind, manager = keeps, f"pipx runpip {tool}" if keeps == "pipx" else "uv"
-    else:
-        kind, tool = "" if kind in {"pipx", "uv tool"} else kind, ""
-    conda = () if tool else _by_conda(machine, commands)
+    if tool:
+        manager = "uv" if keeps == "uv tool" else f"pipx runpip {tool}"
+    conda, kind = () if tool else _by_conda(machine, commands), kind if tool or kind == "conda" else ""
     root = machine.user_id == 0 and not machine.container  # what a container asks of its host is typed by another user
     return Place(
         platform=where, manager=manager, conda=conda, environment=kind, init=machine.init or "", tool=tool, root=root
@@ -155,9 +153,7 @@ def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     """The lines to type, in order; a change that has no line of its own (a toolkit) has none here."""
     changes = [one for one in changes if place.script or getattr(one, "where", "") != "script"]
-    new = len(changes)
-    if not place.tool:  # whose environment is made again, with what it holds
-        new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), new)
+    new = next((at for at, one in enumerate(changes) if isinstance(one, Python) and not place.tool), len(changes))
     own = [f"conda run -n {_named(one)} pip" for one in changes[new:] if isinstance(one, Python)]
     made = replace(place, manager=own[0] if own and place.environment == "conda" else "uv", conda=(), fresh=True)
     places = (place if number < new else made for number in range(len(changes)))
@@ -355,9 +351,8 @@ def _install(change: Install, place: Place) -> str:
 
 def _into(place: Place) -> str:
     """Which environment uv installs into, where that is of a tool."""
-    folder = f'"$(uv tool dir)/{place.tool}"'
-    if place.platform == "windows":
-        folder = f"{'$env:APPDATA' if place.dialect == 'powershell' else '%APPDATA%'}\\uv\\tools\\{place.tool}"
+    home = "$env:APPDATA" if place.dialect == "powershell" else "%APPDATA%"
+    folder = f"{home}\\uv\\tools\\{place.tool}" if place.platform == "windows" else f'"$(uv tool dir)/{place.tool}"'
     return f" --python {folder}" if place.environment == "uv tool" and place.tool else ""
 
 

@@ -42,7 +42,6 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "container-requires-newer-driver": drivers.for_image,
     "cpu-only-build": packages.gpu_build,
     "device-permission": containers.permission,
-    "docker-no-gpu-runtime": containers.old_compose,
     "driver-gpu-unsupported-by-branch": drivers.newer,
     "driver-library-mismatch": drivers.own_libraries,
     "driver-too-old-for-runtime": drivers.older_cuda,

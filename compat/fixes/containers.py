@@ -39,8 +39,6 @@ def no_gpu(subject: Subject) -> Fix | None:
         first = subject.matrix.turn("podman-cdi").version
         text = f"Upgrade podman to {first} or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(LIST_DEVICES,))
-    if fix := old_compose(subject):
-        return fix
     if signals.get("docker-dri-missing", "docker-kfd-missing"):
         return without_nodes(subject)
     return _refused(subject) or _retyped(subject) or (_with_nodes(subject) if signals.get("kfd-no-file") else None)
@@ -57,14 +55,6 @@ def without_nodes(subject: Subject) -> Fix | None:
         )
         return Fix(f"{text} and /usr/lib/wsl instead.")
     return None
-
-
-def old_compose(subject: Subject) -> Fix | None:
-    """A Compose that does not know how devices are asked for."""
-    if not subject.case.signals.value("compose_devices"):
-        return None
-    first = subject.matrix.turn("compose-gpu").version
-    return Fix(f"Upgrade to Docker Compose {first} or newer; an older one takes runtime: nvidia, in format 2.3.")
 
 
 def _refused(subject: Subject) -> Fix | None:
@@ -86,11 +76,8 @@ def _refused(subject: Subject) -> Fix | None:
 def _of_others(subject: Subject) -> Fix | None:
     """Where no GPU of NVIDIA's is told: its option, handed to the nodes of the GPU that is there."""
     vendors = {gpu.vendor for gpu in subject.host.gpus or ()}
-    if (
-        not subject.case.signals.get("select-driver", "cli-nvml-library")
-        or not vendors
-        or not vendors <= {"amd", "intel"}
-    ):
+    refused = subject.case.signals.get("select-driver", "cli-nvml-library", "nvml-not-loaded")
+    if not refused or "nvidia" in vendors or not vendors & {"amd", "intel"}:
         return None
     nodes = AMD_NODES if "amd" in vendors else "--device /dev/dri"
     typed = next((line for line in subject.case.commands if _ASKING.search(line) and len(line) <= _LONGEST), "")

@@ -30,7 +30,10 @@ def rocm(subject: Subject) -> Fix | None:
 def mismatched(subject: Subject) -> Fix | None:
     """Another copy of cuDNN than the build was made with: the one it asks for, or the foreign one off the path."""
     signals = subject.case.signals
-    if fix := _named(subject) or outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
+    if older := signals.value("older"):
+        text = f"Take {older.rpartition('/')[0]} off the loader's path: this build brings its own oneAPI."
+        return Fix(text, changes=(Variable("LD_LIBRARY_PATH"),))
+    if fix := outdated(signals.value("jax_library"), signals.value("jax_least"), subject):
         return fix
     least = signals.value("jax_least") if signals.value("jax_library").lower() == "cudnn" else ""
     taken = taker(subject) if any(item.fact == "cudnn" for item in subject.finding.evidence) else None
@@ -44,19 +47,6 @@ def mismatched(subject: Subject) -> Fix | None:
     if "dnn-not-found" in signals and not (subject.host.env or {}).get("LD_LIBRARY_PATH"):
         return Fix("Give the framework the cuDNN that it was built with: none is found, or another one before it.")
     return None
-
-
-def _named(subject: Subject) -> Fix | None:
-    """A library whose message names what it lacks: CANN's, or MKL's."""
-    signals = subject.case.signals
-    if older := signals.value("older"):
-        text = f"Take {older.rpartition('/')[0]} off the loader's path: this build brings its own oneAPI."
-        return Fix(text, changes=(Variable("LD_LIBRARY_PATH"),))
-    if not signals.value("mkl_symbol"):
-        return None
-    last = subject.matrix.turn("mkl-tracing").version
-    mkl = Command(f'conda install "mkl<{last}"')
-    return Fix(f"Take an MKL before {last}, which still has what this torch of conda links to.", changes=(mkl,))
 
 
 def _cudnn(want: str, have: str, subject: Subject) -> Fix:

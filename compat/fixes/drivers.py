@@ -88,15 +88,14 @@ def _unknown_build(name: str, subject: Subject) -> Fix | None:
     have, first = _next_family(subject)
     if versions.major(have) < _FAMILIES or not first:
         return None
-    least = f"to {first} or newer"
     if _in_image(subject):
-        text = f"Upgrade the NVIDIA driver of the host {least}, or take an image for CUDA {have} or older."
-        return Fix(text, changes=(Driver(first),))
+        return replace(_or_image(f"{first} or newer", subject), changes=(Driver(first),))
     found = plans.moved(name, subject) if name else None
     changes = plans.changes_of(found, subject, kind="cuda")
     if found and changes:
-        return Fix(f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver {least}.", changes=changes)
-    text = f"Upgrade the NVIDIA driver {least}, or take the build for CUDA {versions.major(have)}."
+        text = f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver to {first} or newer."
+        return Fix(text, changes=changes)
+    text = f"Upgrade the NVIDIA driver to {first} or newer, or take the build for CUDA {versions.major(have)}."
     return Fix(text, changes=(Driver(first),))
 
 
@@ -124,21 +123,30 @@ def _last(subject: Subject) -> str:
 
 
 def for_image(subject: Subject) -> Fix | None:
-    """An image that demands a newer CUDA than the driver's: the driver of that CUDA, if the GPU has it, or an image."""
+    """An image that demands a newer CUDA than the driver's: the driver of that CUDA, or an image for the driver's."""
     asked = _ASKED.match(subject.case.signals.value("require") or subject.case.signals.value("require2"))
-    host, last = subject.host, _last(subject)
-    windows = host.platform in {"windows", "wsl2"}
+    windows, last = subject.host.platform in {"windows", "wsl2"}, _last(subject)
     known = joint.floor(subject.matrix, asked[1], windows) if asked else None
-    have = host.driver or (last and f"{last}.0")
-    have = host.driver_cuda or cuda_of_driver(subject.matrix, have, host.platform)
-    older = f"take an image for CUDA {have} or older" if have else "take an image for an older CUDA"
     if not known or not known.exact:
         return None
     if last and versions.major(known.exact) > int(last):
-        return Fix(f"R{last} is the last driver branch for this GPU: {older}, or compute on the CPU.")
-    new = f"{known.exact} or newer{'' if subject.gpus else ', if its GPU has one'}"
-    text = f"Upgrade the NVIDIA driver of {'Windows' if windows else 'the host'} to {new}, or {older}."
-    return Fix(text, changes=(Driver(known.exact),))
+        text = f"R{last} is the last driver branch for this GPU: take an image for {_most(subject)}"
+        return Fix(f"{text}, or compute on the CPU.")
+    text = f"{known.exact} or newer{'' if subject.gpus else ', if its GPU has one'}"
+    return replace(_or_image(text, subject), changes=(Driver(known.exact),))
+
+
+def _or_image(least: str, subject: Subject) -> Fix:
+    """A newer driver where the container's host is, or another image."""
+    where = "Windows" if subject.host.platform in {"windows", "wsl2"} else "the host"
+    return Fix(f"Upgrade the NVIDIA driver of {where} to {least}, or take an image for {_most(subject)}.")
+
+
+def _most(subject: Subject) -> str:
+    """The CUDA that images may be of, for the driver that is there or the last one for the GPU."""
+    host, last = subject.host, _last(subject)
+    have = host.driver_cuda or cuda_of_driver(subject.matrix, host.driver or (last and f"{last}.0"), host.platform)
+    return f"CUDA {have} or older" if have else "the CUDA that the driver reports in nvidia-smi"
 
 
 def _in_image(subject: Subject) -> bool:
@@ -156,9 +164,7 @@ def compat_libcuda(subject: Subject) -> Fix | None:
         return None
     if any("compat" in (one.path or "") for one in subject.host.libraries or ()):
         return None
-    have = subject.host.driver_cuda or cuda_of_driver(subject.matrix, subject.host.driver)
-    most = f"CUDA {have} or older" if have else "the CUDA that the driver reports in nvidia-smi"
-    return Fix(f"Upgrade the NVIDIA driver of the host to that of the image's CUDA, or take an image for {most}.")
+    return _or_image("that of the image's CUDA", subject)
 
 
 def own_libraries(subject: Subject) -> Fix | None:

@@ -78,6 +78,7 @@ def test_kind_and_version_come_from_the_makers_own_files(replay, files, kind, ve
     [
         ("/home/a/.local/share/pipx/venvs/envcheck", "pipx"),
         ("/home/a/.local/pipx/venvs/envcheck", "pipx"),
+        ("/home/a/.local/share/uv/tools/envcheck", "uv tool"),
         ("/home/a/.cache/pypoetry/virtualenvs/x-py3.11", "poetry"),
         ("/home/a/pipx", "venv"),
     ],

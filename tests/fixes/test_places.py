@@ -177,8 +177,108 @@ FOLDER = (
     "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.0 as it may crash.\n"
     'File "E:\\tools\\app\\{}\\lib\\site-packages\\torch\\__init__.py", line 9, in <module>\n'
 )
+KEPT = (
+    "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.0 as it may crash.\n"
+    'File "{}", line 9, in <module>\nFile "/home/me/miniconda3/lib/python3.12/importlib/__init__.py", line 90\n'
+)
+NO_HOOK = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n'
+PODS = "NAME             READY   STATUS   RESTARTS   AGE\nworker-9x        0/1     Error    4          9m\n"
+BLIND = ">>> import torch\n>>> torch.cuda.is_available()\nFalse\n"
+CONDITION = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>={}, please update your driver\n"
+SMI = "| NVIDIA-SMI 525.60.13    Driver Version: 525.60.13    CUDA Version: 12.0     |\n"
+REFUSED = (
+    "[    9.1] NVRM: API mismatch: the client 'Xorg' (pid 812)\n          NVRM: has the version 570.86.16, but this kernel"
+    " module has\n          NVRM: the version 570.86.10.  Please make sure that this\n"
+)
+ON_DISK = (
+    "filename:       /lib/modules/6.8.0-31-generic/updates/dkms/nvidia.ko\nalias:          char-major-195-*\n"
+    "version:        570.86.10\n"
+)
+INSUFFICIENT = "CUDA error: CUDA driver version is insufficient for CUDA runtime version\n"
 # A pasted text -> the same of its first finding.
 TEXTS = {
+    "pipx runs pip in the environment that it keeps": (
+        KEPT.format("/home/me/.local/share/pipx/venvs/plot/lib/python3.12/site-packages/plot/a.py"),
+        ("numpy-abi-mismatch", 'pipx runpip plot install "numpy<2"', "conda"),
+    ),
+    "uv names the environment of a tool": (
+        KEPT.format("/home/me/.local/share/uv/tools/plot/lib/python3.12/site-packages/plot/a.py"),
+        ("numpy-abi-mismatch", 'uv pip install "numpy<2" --python "$(uv tool dir)/plot"', "conda"),
+    ),
+    "uv names the environment of a tool as Windows does": (
+        FOLDER.replace("E:\\tools\\app", "C:\\Users\\me\\AppData\\Roaming\\uv\\tools").format("plot"),
+        ("numpy-abi-mismatch", "--python %APPDATA%\\uv\\tools\\plot", "$("),
+    ),
+    "an environment of Poetry is its project's": (
+        KEPT.format("/home/me/.cache/pypoetry/virtualenvs/plot-Xa1-py3.12/lib/python3.12/site-packages/plot/a.py"),
+        ("numpy-abi-mismatch", 'poetry add "numpy<2"', "pip"),
+    ),
+    "a pod without a GPU is mended at its node, not by a driver": (
+        f"{PODS}Failed to initialize NVML: N/A\n",
+        ("container-no-gpu", "runtimeClassName: nvidia", "driver"),
+    ),
+    "K3s finds the toolkit when it starts": (
+        f"box    Ready    master   9d   v1.19.5-k3s.2\n{PODS}Failed to initialize NVML: N/A\n",
+        ("container-no-gpu", "sudo systemctl restart k3s", "docker"),
+    ),
+    "a device plugin is no pod that asks for a GPU": (
+        f"{PODS}NVML not detected: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file\n",
+        ("container-no-gpu", "nvidia-ctk runtime configure --runtime=containerd --set-as-default", "resources.limits"),
+    ),
+    "Intel's GPU has no use for NVIDIA's toolkit": (
+        (
+            "00:02.0 VGA compatible controller: Intel Corporation Alder Lake-N [UHD Graphics]\n"
+            f"$ docker run --rm --gpus all me/image\n{NO_HOOK}"
+        ),
+        ("container-no-gpu", "docker run --rm --device /dev/dri me/image", "nvidia-ctk"),
+    ),
+    "clinfo and xpu-smi name Intel's GPUs": (
+        f" `-- Device #0: Intel(R) UHD Graphics 630\n{NO_HOOK}",
+        ("container-no-gpu", "--device /dev/dri", "nvidia-ctk"),
+    ),
+    "conda-forge has its CUDA build under a name of its own": (
+        f"$ conda create -n plot plotter -c conda-forge\n(plot) me@box:~$ python\n| packaged by conda-forge |\n{BLIND}",
+        ("cpu-only-build", "conda install -c conda-forge pytorch-gpu", "pip"),
+    ),
+    "a channel's name is no package": (
+        f"$ conda install something -c pytorch\n{BLIND}",
+        ("cpu-only-build", "Tell which machine it is", "conda"),
+    ),
+    "who installs CUDA by conda has a GPU for it": (
+        f"$ conda install -c pytorch pytorch=1.9.0 cudatoolkit=11.3\n{BLIND}",
+        ("cpu-only-build", "conda install pytorch=1.9.0 cudatoolkit=11.1", "Tell which"),
+    ),
+    "an image asks for the driver of its CUDA": (
+        f"{CONDITION.format('12.4')}{SMI}",
+        (
+            "container-requires-newer-driver",
+            "550.54.14 or newer, if its GPU has one, or take an image for CUDA 12.0",
+            "pip",
+        ),
+    ),
+    "no newer driver is asked for where the branch was the last": (
+        f"{CONDITION.format('11.0')}ii  nvidia-legacy-390xx-driver  390.157-1  amd64  metapackage\n",
+        ("container-requires-newer-driver", "take an image for CUDA 9.1 or older", "Upgrade"),
+    ),
+    "a driver that is there is too old by the message": (
+        f"{SMI.replace('525.60.13', '470.57.02').replace('12.0', '11.4')}{INSUFFICIENT}",
+        ("driver-too-old-for-runtime", "to 525.60.13 or newer, or take the build for CUDA 11", "an older"),
+    ),
+    "a module of another release than its libraries may be so on the disk": (
+        REFUSED,
+        ("driver-library-mismatch", "If modinfo tells 570.86.10 after this or a restart", "image"),
+    ),
+    "a module that modinfo shows is not mended by loading it again": (
+        f"{REFUSED}{ON_DISK}",
+        ("driver-library-mismatch", "let its package (dkms status) make that of 570.86.16", "modprobe -r"),
+    ),
+    "dpkg tells the release of the driver's libraries": (
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  520.56.06  Thu Oct  6 21:38:55 UTC 2022\n"
+            "ii  libnvidia-ml1:amd64  525.85.12-1  amd64  NVIDIA Management Library\n"
+        ),
+        ("driver-library-mismatch", "to 525.85.12", "image"),
+    ),
     "an engine serves whatever NVIDIA GPU there is": (
         'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]]\n\nmy RTX 3090\n',
         ("container-no-gpu", "nvidia-ctk", "If RTX 3090"),

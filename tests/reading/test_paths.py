@@ -27,6 +27,10 @@ TOLD = [
     ("Cannot read /opt/rocm-5.7.0/lib/rocblas/library/TensileLibrary.dat", {"rocm": "5.7.0"}),
     ("[Clang 13.0.0 (clang-1300.0.29.30)]", {"platform": "darwin"}),
     ("root@0a1b2c3d4e5f:~# ls", {"container": "docker"}),
+    (
+        "/home/me/.local/share/pipx/venvs/x/lib/python3.9/site-packages/a.py",
+        {"python_environment": "pipx", "python_path": "pipx/venvs/x/bin/python"},
+    ),
     ("/home/me/.venv/lib/python3.12/site-packages/a.py", {"python": "3.12", "python_environment": "venv"}),
 ]  # fmt: skip
 

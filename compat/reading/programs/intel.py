@@ -13,8 +13,7 @@
      `-- Device #0: Intel(R) UHD Graphics 630
     | 0         | Device Name: Intel(R) Data Center GPU Flex 170                                       |
 
-Each card is there once per list and per backend. Onboard is what the bus shows, detected what torch can use; the same
-card stands in both, so the longer list of the two is the machine's.
+Each card is there once per list and per backend: the first of these lists is the machine's.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
-from compat.reading.claims import Claim, Weight
+from compat.reading.claims import Claim
 from compat.reading.program import Program
 
 if TYPE_CHECKING:
@@ -32,73 +31,38 @@ if TYPE_CHECKING:
     from compat.reading.page import Page, Pair
     from compat.reading.program import View
 
-_ITEM = re.compile(r"^\W*\*\s+(Intel\S* .{2,60})$")
-_DETECTED = re.compile(r"\[(\d{1,3})\] _XpuDeviceProperties\(name='([^']{2,60})'")
-_BACKEND = re.compile(
-    r"\[(level_zero|opencl|ext_oneapi_level_zero):gpu(?:\]\[\1)?:(\d{1,3})\]\s*[^,]{3,60}, (Intel\S* .{2,60}?)"
-    r"(?: OpenCL \d| \d+\.\d+)[^\[]{0,40}\[([\d.]{0,20})"
+_CARD: Final = r"(?P<name>Intel\S* (?:[\w()-]+ ){0,5}?(?:Graphics|GPU)(?: [\w()-]+){0,3})"
+# What lines of a list hold -> their shape.
+_LISTS: Final = (
+    ("* Intel", re.compile(rf"^\W*\*\s+{_CARD}\s*$")),
+    ("_XpuDeviceProperties", re.compile(r"\[\d{1,3}\] _XpuDeviceProperties\(name='(?P<name>[^']{2,60})'")),
+    (
+        ":gpu",
+        re.compile(
+            r"\[(?P<backend>level_zero|opencl|ext_oneapi_level_zero):gpu(?:\]\[\1)?:\d{1,3}\]\s*[^,]{3,60}, "
+            r"(?P<name>Intel\S* .{2,60}?)(?: OpenCL \d| \d+\.\d+)[^\[]{0,40}\[(?P<driver>[\d.]{0,20})"
+        ),
+    ),
+    ("Device ", re.compile(rf"\bDevice (?:#\d{{1,2}}:|Name:?) {{1,60}}{_CARD} *(?:\||$)")),
 )
-
-
-_NAMED = re.compile(
-    r"\bDevice (?:#\d{1,2}:|Name:?) {1,60}(Intel\S* (?:[\w()-]+ ){0,5}?(?:Graphics|GPU)(?: [\w()-]+){0,3}) *(?:\||$)"
-)
-
-
-def _onboard(pair: Pair) -> Iterator[Claim]:
-    """The items below the label, one per card."""
-    found = [_ITEM.match(text) for text in pair.below(devices.MOST)]
-    for number, item in enumerate(found):
-        gpu = devices.device(item.group(1), vendor="intel") if item else None
-        if gpu is None:
-            return
-        yield Claim("gpus", gpu, key=str(number))
-
-
-def _detected(pair: Pair) -> Iterator[Claim]:
-    """What torch sees, where the list of what is onboard is empty."""
-    above = [line.text for line in pair.page.lines[max(0, pair.index - devices.MOST) : pair.index]]
-    if any(_ITEM.match(text) for text in above[above_label(above) :]):
-        return
-    for text in pair.below(devices.MOST):
-        found = _DETECTED.search(text)
-        if found is None:
-            return
-        if gpu := devices.device(found.group(2), vendor="intel"):
-            yield Claim("gpus", gpu, key=found.group(1))
-
-
-def above_label(texts: list[str]) -> int:
-    """Where the list of what is onboard begins among the lines above; behind them all if it is not there."""
-    return next((at for at, text in enumerate(texts) if "Intel GPU models onboard" in text), len(texts))
-
-
-def _backends(view: View) -> Iterator[Claim]:
-    """The devices of one backend: the others list the same cards again."""
-    rows = [(at, found) for at, line in view.lines(":gpu") if (found := _BACKEND.search(line))]
-    first = next((found.group(1) for _, found in rows), "")
-    for index, found in rows:
-        gpu = devices.device(found.group(3), vendor="intel")
-        if gpu and found.group(1) == first:
-            driver = [Claim("intel_runtime", found.group(4))] if "level_zero" in first and found.group(4) else []
-            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(2)), *driver])
-    for number, (index, line) in enumerate(view.lines("Device ") if not rows else ()):
-        found = _NAMED.search(line)
-        if gpu := devices.device(found.group(1), vendor="intel") if found else None:
-            yield from view.stamp(index, [Claim("gpus", gpu, key=str(number), weight=Weight.HINT)])
 
 
 def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
-    """Lines of programs that list devices."""
-    for needle, shape in ((":gpu", _BACKEND), ("Device ", _NAMED)):
+    """Lines that name devices."""
+    for needle, shape in _LISTS:
         yield from (at for at in page.find(needle) if shape.search(page.lines[at].text))
 
 
-PROGRAM: Final = Program(
-    name="intel tools",
-    labels={"intel gpu models onboard": _onboard, "intel gpu models detected": _detected},
-    marks=("intel gpu models onboard", "intel gpu models detected"),
-    marked=_marked,
-    beyond=_backends,
-    alone=True,
-)
+def _devices(view: View) -> Iterator[Claim]:
+    """The devices of the first list, of its first backend."""
+    rows: list[tuple[int, dict[str, str | None]]] = []
+    for needle, shape in _LISTS:
+        rows = rows or [(at, found.groupdict()) for at, line in view.lines(needle) if (found := shape.search(line))]
+    for number, (index, told) in enumerate(rows):
+        gpu, backend = devices.device(told["name"] or "", vendor="intel"), told.get("backend") or ""
+        if gpu and backend == (rows[0][1].get("backend") or ""):
+            driver = [Claim("intel_runtime", told["driver"])] if "level_zero" in backend and told["driver"] else []
+            yield from view.stamp(index, [Claim("gpus", gpu, key=str(number)), *driver])
+
+
+PROGRAM: Final = Program(name="intel tools", marked=_marked, beyond=_devices, alone=True)
