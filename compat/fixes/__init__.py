@@ -151,6 +151,7 @@ def _of_message(subject: Subject) -> Fix | None:
     """What the row of a message says to do, where the message names this cause before any other."""
     code = subject.finding.code
     mended = (one for one in subject.case.signals.telling if one.signal.mends and one.signal.candidates[0] == code)
+    mended = (one for one in mended if not (one.signal.installs and extensions.is_isolated(subject)))
     by_packages = any(one.fact.startswith("packages") for one in subject.finding.evidence[:1])
     if (heard := next(mended, None)) is None or by_packages:
         return None

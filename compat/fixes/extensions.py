@@ -142,7 +142,7 @@ def _published(name: str, pin: str, subject: Subject) -> PlannedBuild | None:
 
 def unisolated(subject: Subject) -> Fix | None:
     """A package whose build script imports what is installed: it is built beside that, and in no place of its own."""
-    if subject.case.signals.get("build-isolation", "uv-build-isolation") is None:
+    if not is_isolated(subject):
         return None
     asked = requirements(subject.case.commands)
     unbuilt = next(iter(subject.said("unbuilt")), "") or subject.case.signals.value("unbuilt").replace("@", "==")
@@ -151,9 +151,19 @@ def unisolated(subject: Subject) -> Fix | None:
         return Fix(
             "Repeat the command with --no-build-isolation, by pdm --no-isolation: it then sees what is installed."
         )
-    package = Package(name=name, version=version if unbuilt else asked[name])
+    package = Package(name=name, version=version or asked.get(name, ""))
+    build = Install(packages=(package,), compile=True)
+    if (gone := subject.case.signals.get("pkg-resources-gone")) is not None:
+        text = "Build it beside a setuptools that has pkg_resources: pip's own place for builds takes the newest."
+        wish = requirement(gone.signal.installs)
+        return Fix(text, changes=(*([install(wish.name, wish.spec)] if wish else []), build))
     text = "Build it beside the torch that is installed: pip's own place for builds has none."
-    return Fix(text, changes=(Install(packages=(package,), compile=True),))
+    return Fix(text, changes=(build,))
+
+
+def is_isolated(subject: Subject) -> bool:
+    """Whether a build stopped in an environment of its own, where nothing that is installed is seen."""
+    return subject.case.signals.get("build-isolation", "uv-build-isolation") is not None
 
 
 def sourced(names: Sequence[str], version: str, subject: Subject) -> Fix | None:

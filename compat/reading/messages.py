@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _BEFORE: Final = 300  # characters of a window before the literal: the longest line head that patterns look back on
 _AFTER: Final = 800  # and after it: a list of kernel targets is the longest tail
+_GAP: Final = pattern(r"\{\d*,(\d+)\}")
 _TRIES: Final = 8  # occurrences of one literal that are looked at; a log repeats its message
 _LIMIT: Final = 64 * 1024 * 1024  # characters; what is longer is cut, so that memory stays bounded
 
@@ -142,14 +143,21 @@ def _hear(row: Signal, page: _Page) -> Heard | None:
 def _matches(row: Signal, page: _Page) -> Iterator[re.Match[str]]:
     """A row's matches: its literals are looked up first, and only a window around each is matched."""
     text, lowered, _ = page
+    reach = _reach(row.pattern)
     for literal in _needed(row):
         at = lowered.find(literal)
         for _ in range(_TRIES):
             if at < 0:
                 break
-            found = _compiled(row.pattern).finditer(text, max(0, at - _BEFORE), at + _AFTER)
+            found = _compiled(row.pattern).finditer(text, max(0, at - max(_BEFORE, reach)), at + max(_AFTER, reach))
             yield from (one for one in found if not page.is_example(one.start()))
             at = lowered.find(literal, at + max(len(literal), 1))
+
+
+@lru_cache(maxsize=4096)
+def _reach(pattern: str) -> int:
+    """How far the widest gap of a pattern reaches, in characters: a traceback between two lines of pip is long."""
+    return max((int(most) for most in _GAP.findall(pattern)), default=0)
 
 
 def _needed(row: Signal) -> tuple[str, ...]:

@@ -290,6 +290,15 @@ PASTED = {
         ),
         ("build-tools-missing", "--no-build-isolation torch-scatter==2.1.2", "pdm"),
     ),
+    "a build that pip isolates, with the newest setuptools and a long traceback": (
+        (
+            "$ pip install openai-whisper==20240930\n  × Getting requirements to build wheel did not run successfully.\n"
+            + "".join(f'        File "/x/_in_process.py", line {line}, in get_requires\n' for line in range(1, 20))
+            + "      ModuleNotFoundError: No module named 'pkg_resources'\n"
+            "ERROR: Failed to build 'openai-whisper' when getting requirements to build wheel"
+        ),
+        ("build-tools-missing", '"setuptools<82"\npip install ninja', "beside the torch"),
+    ),
     "an nvcc that is there, on Windows": (
         (
             "C:\\x>nvcc --version\nCuda compilation tools, release 12.3, V12.3.107\nOSError: CUDA_HOME environment "
