@@ -295,7 +295,7 @@ def _other_name(scene: Scene) -> tuple[Command | None, str]:
     """
     base = scene.base
     names = {request.name for request in scene.apt}
-    if base is None or base.python or base.kind not in {"cuda", "plain"} or not _is_debian(base):
+    if base is None or base.python or base.kind not in {"cuda", "plain"} or not is_debian(base):
         return None, ""
     texts = [command.text for command in scene.commands if not _INSTALLING.match(command.text)]
     if any(part.copies for part in scene.chain) or scene.conda or any(_BRINGS_NAMES.search(text) for text in texts):
@@ -313,7 +313,7 @@ def _other_name(scene: Scene) -> tuple[Command | None, str]:
     return None, ""
 
 
-def _is_debian(base: Base) -> bool:
+def is_debian(base: Base) -> bool:
     """Whether the system is Debian or Ubuntu, which a tag of nvidia/cuda without a system stood for."""
     named = base.os or base.repository.rpartition("/")[2]
     return named.startswith(("ubuntu", "debian")) or (bases.home(base.repository) == "nvidia/cuda" and not base.os)

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import compat.joints.build as builds
 from compat import versions
+from compat.lint.disputes import alternatives
 from compat.lint.finding import of_request
 from compat.lint.walk import LOOSE, Taken, alike, has_end
 from compat.lint.worlds import parts_of
@@ -72,6 +73,29 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def compiled_before(scene: Scene) -> Iterator[Finding]:
+    """numpy-abi-mismatch: a package that its metadata lets meet a release which it does not load with."""
+    for row in scene.matrix.table("majors") if scene.ask.kind != "lock" else ():
+        pins = [one for one in scene.env if one.request.name == row.name and one.request.exact and not one.base]
+        for item in scene.env:
+            old = item.python and versions.release(item.python) < versions.release(row.python)
+            if old or not item.request.exact or not any(_names(one, item.request) for one in row.breaks):
+                continue
+            beside = [one for one in pins if alike(one.step, item.step) and not alternatives(one, item)]
+            last = next((one for one in beside if versions.at_least(one.request.exact, row.version)), None)
+            open_ = _is_bare(scene, row.name) and _is_taken(row, item, scene, own=True)
+            if last is None and (beside or not open_ or _is_bounded(row, (), scene)):
+                continue
+            takes = f"{last.request.text} is asked for" if last else f"nothing bounds {row.name}"
+            yield of_request(
+                "numpy-abi-mismatch", item, scene,
+                f"{item.text} does not load with {row.name} {row.version} and later, and {takes}.",
+                severity="error" if last else "warning", confidence="certain" if last else "likely",
+                fix=f"Add {row.name}<{versions.major(row.version)}.", rows=(row,),
+            )  # fmt: skip
+            break
+
+
 def _released(request: Request) -> Request:
     """The release that a candidate came before (``2.3.0rc0``): what it does not load with they do not either."""
     version = versions.public(request.exact) if request.exact else None
@@ -125,8 +149,17 @@ def _ends_before(spec: str, row: Major) -> bool:
     return low and versions.admits(spec, row.version) is False
 
 
-def _is_taken(row: Major, item: Taken, scene: Scene) -> bool:
-    """Whether an installer takes the release, or a later one: what is asked for, or requires it, admits it."""
+def _names(line: str, request: Request) -> bool:
+    """Whether a requirement names what a pin is for, and admits its release."""
+    found = versions.requirement(line)
+    return found is not None and found.name == request.name and versions.admits(found.spec, request.exact) is True
+
+
+def _is_taken(row: Major, item: Taken, scene: Scene, *, own: bool = False) -> bool:
+    """Whether an installer takes the release, or a later one: what is asked for, or requires it, admits it.
+
+    ``own``: whether the package itself requires it, of any release.
+    """
     asked = [one.request for one in (*scene.taken, *scene.env) if one.request.name == row.name and not one.base]
     # what a file of constraints bounds is not all known here: a step may have written it
     if item.step.constraints or HASHED in item.step.options:
@@ -136,7 +169,7 @@ def _is_taken(row: Major, item: Taken, scene: Scene) -> bool:
     naming = [each for each in lines if each and all(each)]
     open_ = all(any(_admits(spec, row) for spec in specs) for each in naming for specs in each)
     bounded = any(one.exact or one.url or not _admits(one.spec, row) for one in asked)
-    return bool(naming or asked) and open_ and not bounded
+    return bool(own or naming or asked) and open_ and not bounded
 
 
 def _may_be(item: Taken, scene: Scene) -> tuple[Part, ...]:
@@ -187,4 +220,4 @@ def _falls_in(spec: str, releases: str) -> bool:
     return not beyond and not versions.clashes(spec, releases)
 
 
-RULES: Final = (unbounded,)
+RULES: Final = (unbounded, compiled_before)

@@ -113,12 +113,16 @@ def origins(step: Install, matrix: Matrix, name: str = "") -> tuple[Origin, ...]
 
 
 def elsewhere(places: Iterable[Origin], name: str, matrix: Matrix) -> bool:
-    """Whether a place beside the default index may have a package, as far as what the places hold is known."""
+    """Whether a place beside the default index may have a package, as far as what the places hold is known.
+
+    A page of extensions may be one that the matrix lists no files of: that of a patch release, or of an older torch.
+    """
     package = matrix.package(name)
     rows = [row for row in matrix.builds(package.name) if row.install_name == name] if package else []
     for place in places:
-        open_ = place.partial or place.index is None
-        if place.url and (open_ or any(map(place.has, rows)) if rows else not place.beside or name in place.beside):
+        named = not place.beside or name in place.beside
+        listed = place.partial or place.index is None or any(map(place.has, rows))
+        if place.url and (listed if rows and not place.apart else named):
             return True
     return False
 

@@ -16,6 +16,7 @@ from compat.joints.libc import is_read
 from compat.joints.python import in_order, is_for
 from compat.joints.verdict import is_inferred
 from compat.lint.finding import of_request, seen
+from compat.lint.scene import pythons_of_apt
 from compat.lint.worlds import parts_of, together
 from compat.matrix import measured
 from compat.sources.requirements import BEHIND, HASHED
@@ -298,6 +299,9 @@ def _no_python(item: Taken, scene: Scene, here: Collection[str] = ()) -> Finding
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
     known = scene.matrix.package(item.request.name) is not None
     moved = nearest.there(item, scene) if scene.python and exact and known else ""
+    beside = in_order({*pythons} & pythons_of_apt(scene.apt)) if item.step.manager == "pip" and item.python else ()
+    if beside and not item.step.python and not moved:
+        moved = f"Write python{beside[-1]} -m pip: a bare pip is that of Python {item.python}."
     one = f"a release of {item.request.name} for {python if python.count('.') == 1 else 'one of these'}"
     return of_request(
         "python-unsupported", item, scene, f"{item.request.text} has no wheel for Python {python}{offered}.",

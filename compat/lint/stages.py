@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 import compat.lint.conda as condas
 import compat.lint.contents as contents
+import compat.lint.interpreters as interpreters
 import compat.lint.walk as walk
-from compat.lint.scene import Scene, brings_pythons, pythons_of_apt, vendor_runtime
+from compat.lint.scene import SCRIPT, Scene, brings_pythons, pythons_of_apt, vendor_runtime
 from compat.lint.worlds import worlds_of
+from compat.sources import installers
 from compat.sources.values import BUILT, IMAGED, ORDERED, Ask, Command, Install, Request, Stage
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _ENVIRONMENT: Final = re.compile(
 )
 # What brings another pip than the system's.
 _PIP: Final = re.compile(r"get-pip|easy_install|ensurepip|virtualenv|\.whl")
+_BRINGS: Final = re.compile(rf"venv|ensurepip|easy_install|\balias\b|{SCRIPT.pattern}")
 # Programs that need a Python, and those that only move files about, whatever these are called.
 _BRING_NOTHING: Final = frozenset(
     ["pip", "pip3", "python", "python3", "chmod", "chown", "cp", "mv", "rm", "mkdir", "touch", "sed", "echo", "printf",
@@ -74,10 +77,13 @@ def _scene(
     others = brings_pythons(commands, own)
     python = "" if others else own if base else _asked_python(ask)
     python = _python_of_venv(commands) or python or _minor(bare.python if bare else None)
+    named = _of_names(base, chain, own) if base else {}
+    if len({*named.values()}) == 1:
+        python = next(iter(named.values()))
     conda: list[Request] = []
     apt: list[Request] = []
     listed = tuple(one for part in chain for step in part.installs if step.manager == "apt" for one in step.requests)
-    beside = base is not None and bool(pythons_of_apt(listed) - {python})
+    beside = base is not None and not named and bool(pythons_of_apt(listed) - {python})
     glibc = bases.glibc_of(base, matrix) if base else (bare.glibc or "") if bare else ""
     known = Scene(
         ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, commands=commands, arch=arch,
@@ -87,8 +93,8 @@ def _scene(
     )  # fmt: skip
     worlds = worlds_of(known.platform, known.pythons, ask.python)
     another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)
-    named = bases.named_of(base, matrix) if base and not another else ""
-    steps = walk.Walk(matrix, known.platform, glibc, named, worlds, at_once=ask.kind not in ORDERED)
+    newest = bases.named_of(base, matrix) if base and not another else ""
+    steps = walk.Walk(matrix, known.platform, glibc, newest, worlds, at_once=ask.kind not in ORDERED)
     steps.begin(contents.of_base(base, matrix, chain[0].line) if base else ())
     for part in chain:
         steps.begin(_carried(part, made))
@@ -100,7 +106,7 @@ def _scene(
                 if requests is conda and step.action == "install":
                     steps.begin(condas.of_conda(step, matrix, python, mine=part is stage))
             else:
-                steps.step(_of_wheels(step, part, ask), python, mine=part is stage)
+                steps.step(_of_wheels(step, part, ask), named.get(step.line, python), mine=part is stage)
     return replace(
         known, python=python, taken=tuple(steps.taken), own=tuple(steps.own), env=tuple(steps.env), worlds=worlds,
         replaced=tuple(steps.replaced), built=tuple(steps.built), conda=tuple(conda), apt=tuple(apt),
@@ -143,6 +149,28 @@ def _python_of_venv(commands: tuple[Command, ...]) -> str:
     found = [re.search(r"(?:^|/)python(3\.\d{1,2})\)? -m (?:venv|virtualenv)\b", command.text) for command in commands]
     made = {one[1] for one in found if one}
     return made.pop() if len(made) == 1 else ""
+
+
+def _of_names(base: Base, chain: tuple[Stage, ...], own: str) -> dict[int, str]:
+    """The Python of the pip steps at each line, where apt brings several, or a link moves the name of the system's own.
+
+    Empty where something else may have brought one. ``own``: that of the system.
+    """
+    commands = tuple(command for part in chain for command in part.commands if command.build)
+    packages = {one.name for part in chain for step in part.installs if step.manager == "apt" for one in step.requests}
+    linked = tuple(filter(interpreters.moves, commands))
+    rest = tuple(one for one in commands if one not in linked and not re.match(r"apt(?:-get)? ", one.text))
+    others = brings_pythons(rest) or any(part.copies or "venv" in part.env.get("PATH", "") for part in chain)
+    others = others or any(_BRINGS.search(one.text) for one in rest)
+    if base.kind not in {"plain", "cuda"} or base.python or not base.os.startswith(("ubuntu", "debian")) or others:
+        return {}
+    if not own or not (pythons_of_apt(Request(name=name) for name in packages) - {own} or brings_pythons(linked)):
+        return {}
+    found: dict[int, set[str]] = {}
+    for command, python, _ in interpreters.meanings(commands, own, packages):
+        if any(step.manager == "pip" and not step.python for step in installers.installs([command])):
+            found.setdefault(command.line, set()).add(python)
+    return {line: next(iter(pythons)) for line, pythons in found.items() if len(pythons) == 1 and pythons != {""}}
 
 
 def _minor(python: str | None) -> str:

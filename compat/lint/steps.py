@@ -234,10 +234,10 @@ def root_user(scene: Scene) -> Iterator[Finding]:
 
 def refused(ask: Ask) -> Iterator[Finding]:
     """instruction-unknown: the first line that no builder reads, or no shell; gpus-too-few: where no scheduler does."""
-    job = ask.kind == "job"
+    then = {"job": "the job gets no GPU", "compose": "no service starts"}.get(ask.kind, "the build stops there")
     for line, why, fix in ask.refused[:1]:
-        detail = f"{why}: {'the job gets no GPU' if job else 'the build stops there'}."
-        yield finding("gpus-too-few" if job else "instruction-unknown", ask, line, detail, fix=fix)
+        code = "gpus-too-few" if ask.kind == "job" else "instruction-unknown"
+        yield finding(code, ask, line, f"{why}: {then}.", fix=fix)
 
 
 def half_listed(scene: Scene) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 import compat.lint.images as images
+import compat.lint.interpreters as interpreters
 from compat import versions
 from compat.lint.finding import finding, of_base, of_request
 from compat.lint.scene import SCRIPT, Scene, brings_pythons
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.sources.values import Command
 
-_FORMER: Final = re.compile(r"(?:^|/)python3(?:\.(\d{1,2}))?$")
 _TWO: Final = re.compile(r"(?:.*/)?python(?:2(?:\.7)?)?(?:-dev)?")  # Python 2, its program and its packages
-_RENAMED: Final = re.compile(  # another Python under the system's name
-    r"(?:ln (?:-\S+ )*|update-alternatives --install \S*/python3 python3 )\S*/python3\.(\d{1,2})(?: \S*/python3| \d+)"
-)
-_LINKED: Final = re.compile(r"ln (?:-\S+ )*\S*/python3 \S*/python")  # the system's own under its old name
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
 UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
@@ -47,6 +43,18 @@ _MAY_BRING_GIT: Final = re.compile(
     rf"^(?!.*\bpip\S* (?:\S+ )*?install ).*\bgit\b|conda|mamba|xargs|\binstall .*\$|\bmake\b|{SCRIPT.pattern}"
 )
 _OWN_PIP: Final = "Take the get-pip.py of the image's own Python, from https://bootstrap.pypa.io/pip/, or use its pip."
+# What leaves apt without its lists, and what may fetch them anew.
+_EMPTIED: Final = re.compile(
+    r"(?:sudo )?(?:rm (?:-\S+ )+(?:\S+ )*?/var/lib/apt(?:/lists)?(?:/\*)?/?(?: |$)|apt-get distclean)"
+)
+_RELISTED: Final = re.compile(rf"\bapt\S* .*\bupdate\b|\baptitude\b|^mount |{images.ARCHIVES.pattern}", re.IGNORECASE)
+_PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:[=/]\S+)?")
+# What such images bring themselves: apt leaves it as it is.
+_HELD: Final = re.compile(
+    r"(?:apt|bash|adduser|ca-certificates|coreutils|curl|debconf|dpkg|findutils|gnupg\d?|grep|gzip|hostname|login|"
+    r"lsb-base|mount|netbase|passwd|perl-base|procps|sed|tar|tzdata|util-linux|zlib1g|build-essential|g\+\+|gcc|make|"
+    r"cuda|lib(?:c6|stdc|cu|nccl|npp|nv|ssl|sqlite|ffi|expat|ncurses|readline|bz2|lzma|db|uuid))\S*"
+)
 # Options of pip that install elsewhere, or nothing.
 _ELSEWHERE: Final = frozenset({"--target", "-t", "--prefix", "--root", "--dry-run"})
 
@@ -134,6 +142,30 @@ def departed(scene: Scene) -> Iterator[Finding]:
             yield of_base("source-gone", scene, command.line, detail, fix=fix, rows=(row,))
 
 
+def unlisted(scene: Scene) -> Iterator[Finding]:
+    """apt-lists-missing: packages are asked for where the image has no lists of them, or a step has removed these."""
+    base = scene.base
+    bare = base and (base.repository in {"ubuntu", "debian"} or (base.repository == "python" and "slim" in base.tag))
+    cuda = base and bases.home(base.repository) == "nvidia/cuda" and images.is_debian(base)
+    if base is None or not (bare or cuda) or scene.ask.kind != "dockerfile":
+        return
+    lists, why, there = False, f"{base.reference} ships none", set[str]()
+    for command in scene.commands:
+        if _EMPTIED.match(command.text):
+            lists, why = (False, f"line {command.line} removes them") if _stops(command) else (lists, why)
+        elif _LISTS.match(command.text):
+            words = command.words[command.words.index("install") + 1 :]
+            names = {word for word in words if _PACKAGE.fullmatch(word) and not word.endswith(".deb")} - there
+            lacks = not (lists or {"-t", "-o"} & {*words}) and not all(map(_HELD.fullmatch, names))
+            if lacks and _stops(command) and command in scene.stage.commands:
+                detail = f"`{command.text[:60]}`: apt has no lists of packages here ({why}), and finds none of them."
+                yield of_base("apt-lists-missing", scene, command.line, detail)
+                return
+            there |= names
+        else:
+            lists = lists or (command.build and _RELISTED.search(command.text) is not None)
+
+
 def switched_off(scene: Scene) -> Iterator[Finding]:
     """source-gone: an address that its host has switched off, unless git is told another one."""
     if any("insteadof" in command.text.lower() for command in scene.commands):
@@ -173,23 +205,20 @@ def _stops(command: Command) -> bool:
 
 def installer_too_new(scene: Scene) -> Iterator[Finding]:
     """python-unsupported: pip's own installer as it is today, run by a Python that it has left behind."""
-    before, linked, other = "", any(request.name == "python-is-python3" for request in scene.apt), ""
-    oldest, base = scene.matrix.turn("pip-python").version, scene.base
-    two = base is not None and not (base.python or scene.conda) and any(_TWO.fullmatch(one.name) for one in scene.apt)
-    for command in scene.stage.commands:
-        linked = linked or _LINKED.fullmatch(command.text) is not None
-        other = renamed[1] if (renamed := _RENAMED.fullmatch(command.text)) else other
-        piped, before = before if len(command.words) <= 2 else "", command.text  # curl ... | python3.8 -
-        named = _FORMER.search(command.words[0])
-        bare = named is not None or (linked and command.words[0] == "python")
-        minor = (named and named[1]) or ((other or _own_minor(scene)) if bare else "")
-        python = f"3.{minor}" if minor else "2.7" if two and not linked and _TWO.fullmatch(command.words[0]) else ""
-        every = {python} if python else scene.pythons if named else frozenset()
-        old = every and not any(versions.at_least(one, oldest) for one in every)
-        if old and "get-pip.py" in piped + command.text and _stops(command) and not _of_old_python(scene):
-            runs = f"Python {python or max(every, key=versions.parsed) + ' at most'}"
-            detail = f"get-pip.py of today needs Python {oldest}, and {runs} runs it: the step stops."
-            fix = f"Take https://bootstrap.pypa.io/pip/{python}/get-pip.py." if python else _OWN_PIP
+    oldest, base, names = scene.matrix.turn("pip-python").version, scene.base, {one.name for one in scene.apt}
+    two = base is not None and not (base.python or scene.conda) and any(map(_TWO.fullmatch, names))
+    moved = tuple(one for one in scene.commands if not interpreters.moves(one))
+    known = base is not None and not scene.conda and not brings_pythons(moved)
+    own = bases.python_of(base, scene.matrix) if base and known else ""
+    for command, python, piped in interpreters.meanings(scene.commands, own, names):
+        if "get-pip.py" not in piped + command.text or not _stops(command) or command not in scene.stage.commands:
+            continue
+        runs = python or ("2.7" if two and _TWO.fullmatch(command.words[0]) else "")
+        every = {runs} if runs else scene.pythons if command.words[0].endswith("python3") else frozenset()
+        if every and not any(versions.at_least(one, oldest) for one in every) and not _of_old_python(scene):
+            most = runs or f"{max(every, key=versions.parsed)} at most"
+            detail = f"get-pip.py of today needs Python {oldest}, and Python {most} runs it: the step stops."
+            fix = f"Take https://bootstrap.pypa.io/pip/{runs}/get-pip.py." if runs else _OWN_PIP
             yield of_base("python-unsupported", scene, command.line, detail, confidence="likely", fix=fix)
 
 
@@ -214,13 +243,6 @@ def replaces_itself(scene: Scene) -> Iterator[Finding]:
             rows = (row, heeds, last)
             yield of_base("python-unsupported", scene, newest[0].line, detail, confidence="likely", fix=fix, rows=rows)
             return
-
-
-def _own_minor(scene: Scene) -> str:
-    """The minor number of a bare ``python3``, by the base image or its system; empty if not known."""
-    known = scene.base is not None and not scene.conda and not brings_pythons(scene.commands)
-    python = bases.python_of(scene.base, scene.matrix) if known and scene.base else ""
-    return python.removeprefix("3.") if python.startswith("3.") else ""
 
 
 def _of_old_python(scene: Scene) -> bool:
@@ -257,17 +279,34 @@ def managed(scene: Scene) -> Iterator[Finding]:
 
 
 def runners(scene: Scene) -> Iterator[Finding]:
-    """python-unsupported: a Python that the action setup-python has not for the system of GitHub's machine."""
-    found = re.fullmatch(r"ubuntu-(latest|\d\d\.\d\d)(?:-arm)?", scene.stage.platform)
+    """source-gone, python-unsupported: GitHub's machines that are no more, and the Pythons that they have not."""
+    machines = [one for one in scene.stage.commands if one.words[0] == "runs-on" and scene.ask.kind == "workflow"]
+    gone = {row.name: row for row in scene.matrix.table("turns") if row.turn.startswith("runner-gone-")}
+    for machine in machines:
+        if row := gone.get(machine.words[1]):
+            detail = f"GitHub has no machine {row.name} since {row.version}: the job waits for one, and never starts."
+            fix = f"Name one that is there, as {row.name.partition('-')[0]}-latest."
+            sources = (scene.matrix.cite(row),)
+            yield finding("source-gone", scene, machine.line, detail, confidence="likely", fix=fix, sources=sources)
+        elif machine.build and not scene.stage.base:
+            yield from _pythonless(machine.words[1], scene)
+
+
+def _pythonless(machine: str, scene: Scene) -> Iterator[Finding]:
+    """A Python that the action setup-python has not for the system of a machine."""
+    found = re.fullmatch(r"ubuntu-(latest|\d\d\.\d\d)(?:-arm)?", machine)
     rows = [row for row in scene.matrix.table("systems") if row.runner and not images.ended(row.os, scene.matrix)]
     rows = [row for row in rows if found and (row.os == f"ubuntu{found[1]}" or found[1] == "latest")][-2:]
-    for command in scene.commands if scene.ask.kind == "workflow" and not scene.stage.base else ():
+    for command in scene.commands if rows else ():
         head, _, *asked = *command.words[:3], ""
         known = [python for python in asked if re.fullmatch(r"\d\.\d{1,2}(?:\.(?:x|\d+))?", python)]
-        for python in known if head == "feature" and command.build and rows else ():
+        for python in known if head == "feature" and command.build else ():
             if not any(versions.at_least(versions.minor(python.rstrip(".x")), row.runner) for row in rows):
                 detail = f"The action setup-python has no Python {python} for {' and '.join(row.os for row in rows)}."
                 later = f"Use Python {rows[0].runner} or later, or a container with python:{versions.minor(python)}."
+                later = (
+                    'Put the number into quotes, as "3.10": without them YAML reads 3.1.' if python == "3.1" else later
+                )
                 sources = tuple(map(scene.matrix.cite, rows))
                 yield finding("python-unsupported", scene, command.line, detail, fix=later, sources=sources)
 
@@ -299,6 +338,7 @@ RULES: Final = (
     key_rotated,
     mirrors_moved,
     departed,
+    unlisted,
     switched_off,
     frozen,
     installer_too_new,

@@ -20,7 +20,23 @@ def read(text: str, file: str) -> Ask:
     """
     found = read_yaml(text, file).get("services").table()
     services = tuple(_service(name, body) for name, body in found.items())
-    return Ask(file=file, kind="compose", services=services, stages=tuple(_stages(services)))
+    refused = tuple(one for body in found.values() for one in _refused(body))
+    return Ask(file=file, kind="compose", services=services, stages=tuple(_stages(services)), refused=refused)
+
+
+def _refused(body: Located) -> Iterator[tuple[int, str, str]]:
+    """A reservation that says how many devices and which ones.
+
+    Source: compose-spec/compose-go pull 689; Docker documentation, "Run Docker Compose services with GPU access".
+    """
+    for device in (*_reserved(body), *body.get("gpus").items()):
+        if device.get("count").text and device.get("device_ids").items():
+            why = "`count` and `device_ids` stand beside each other, and Compose takes one of them"
+            yield device.get("count").line, why, "Leave out `count`: the devices are counted by their names."
+
+
+def _reserved(body: Located) -> list[Located]:
+    return body.get("deploy").get("resources").get("reservations").get("devices").items()
 
 
 def _stages(services: Iterable[Service]) -> Iterator[Stage]:
@@ -35,8 +51,8 @@ def _service(name: str, body: Located) -> Service:
 
     Source: the Compose specification: ``deploy.resources.reservations.devices``, ``gpus``, and plain ``devices``.
     """
-    reserved = body.get("deploy").get("resources").get("reservations").get("devices")
-    named = [found for device in reserved.items() for found in device.get("device_ids").items()]
+    reserved = _reserved(body)
+    named = [found for device in reserved for found in device.get("device_ids").items()]
     short = body.get("gpus")
     named += [found for device in short.items() for found in device.get("device_ids").items()]
     nodes = [item for item in body.get("devices").items() if item.text.startswith("/dev/nvidia")]
@@ -49,8 +65,8 @@ def _service(name: str, body: Located) -> Service:
         name=name,
         image=body.get("image").text,
         devices=tuple(item.text for item in named),
-        gpu=bool([*reserved.items(), *short.items(), *nodes] or short.text or body.get("privileged").text == "true"),
-        given=_given([*reserved.items(), *short.items()]),
+        gpu=bool([*reserved, *short.items(), *nodes] or short.text or body.get("privileged").text == "true"),
+        given=_given([*reserved, *short.items()]),
         runtime=body.get("runtime").text,
         env={key: item.text for key, item in env.items()},
         env_lines={key: item.line for key, item in env.items()},

@@ -296,7 +296,8 @@ def _run(item: Instruction, draft: _Draft) -> None:
         script = shlex.join(listed)
     script = shell.fill(script, draft.values())
     found = shell.commands(script, begins)
-    draft.commands += found
+    kept = [Command(("mount", "/var/lib/apt"), item.line)] if "/var/lib/apt" in flags else []
+    draft.commands += (*kept, *found)
     _keep(draft, heredocs.saved(item.rest, item.documents))
     _keep(draft, heredocs.echoed(item.rest, item.line))
     draft.placed |= files.mounted(flags)

@@ -5,12 +5,14 @@ PyYAML's composer gives nodes with marks; tags are ignored, so no document can m
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from compat.errors import InputError
 from compat.lazy import dataclass
 
 _DEPTH: Final = 40
+_TENS: Final = re.compile(r"\d+\.\d*[1-9]0+")  # a number whose last zeros say nothing: 3.10 is 3.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ def _located(node: Any, seen: dict[int, Located], depth: int, where: str) -> Loc
     seen[id(node)] = Located(None, line)  # an alias to a node inside itself ends here
     if node.id == "scalar":
         value: Any = node.value if node.value not in {"", "~", "null"} or node.style else None
+        value = value.rstrip("0") if not node.style and _TENS.fullmatch(node.value) else value
     elif node.id == "sequence":
         value = [_located(item, seen, depth + 1, where) for item in node.value]
     else:

@@ -56,12 +56,23 @@ def _stage(name: str, job: Located) -> Stage:
             installs += (_known(each, python, folder) for each in installers.installs([command]))
     base = "" if "${{" in image.text else image.text
     env = {key: item.text for key, item in job.get("env").table().items() if "${{" not in item.text}
-    runners = [each.text for each in _of(job.get("runs-on"), job)]
+    commands += _machines(job)
     return Stage(
-        name=name, base=base, platform=runners[0] if len(runners) == 1 else "",
+        name=name, base=base,
         written=image.text, line=image.line or job.line, installs=tuple(installs),
         commands=tuple(commands), env=env,
     )  # fmt: skip
+
+
+def _machines(job: Located) -> Iterator[Command]:
+    """The machines of GitHub that a job starts on; one that its matrix includes has the entries of its own alone."""
+    asked = job.get("runs-on")
+    labels = _of(asked, job)
+    named, included = _OF_MATRIX.fullmatch(asked.text), job.get("strategy").get("matrix").get("include").items()
+    if not any(each.text == "self-hosted" for each in labels):
+        yield from (Command(("runs-on", each.text), each.line) for each in labels if each.text)
+    more = (each.get(named[1]) for each in included if named)
+    yield from (Command(("runs-on", each.text), each.line, build=False) for each in more if each.text)
 
 
 def _of(value: Located, job: Located) -> list[Located]:

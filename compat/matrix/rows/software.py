@@ -202,12 +202,14 @@ class Major(Row):
         python: oldest Python that has it.
         bounded_by: releases of other packages whose metadata keeps it away, ``ray>=1.13.0,<=2.0.1``; a range without an
             end reaches to the newest one.
+        breaks: releases of other packages that do not load with it and do not say so, ``opencv-python<4.10.0.84``.
     """
 
     name: str
     version: str
     python: str
     bounded_by: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
 
 
 @row("indexes", key="name")
