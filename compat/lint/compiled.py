@@ -19,7 +19,7 @@ from compat.lint.worlds import parts_of, together
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix.rows import Build
@@ -42,8 +42,8 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
     """
     torches = [item for item in scene.env if item.request.name == "torch" and item.version]
     for item in scene.env:
-        wanted, cuda = _told(item, scene)
-        if not wanted:
+        (wanted, cuda), cpu = _told(item, scene), _is_for_cpu(item)
+        if not (wanted or cpu):
             continue
         listed = any(one.full == item.version for one in parts_of(item.request, item.build, scene.matrix))
         for torch in torches:
@@ -51,16 +51,24 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
             apart = told or alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
             if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
                 continue
-            has = _other_cuda(torch.build, cuda) if torch.build and cuda else ""
-            if isinstance(joint.loads(wanted, torch.version), Clash):
+            gpu = torch.build is not None and torch.build.runtime != "cpu"
+            has = _other_cuda(torch.build, cuda) if torch.build and (cuda or (cpu and gpu)) else ""
+            if wanted and isinstance(joint.loads(wanted, torch.version), Clash):
                 there = versions.minor(torch.version.partition("+")[0])
                 detail = f"{nearest.pin(item)} is compiled for torch {wanted}, and {torch.label} is there."
                 fix = f"Take the wheel for torch {there}, or torch=={wanted}.*."
                 yield of_request("framework-build-tag-mismatch", item, scene, detail, fix=fix)
             elif has and torch.build:
-                detail = f"{nearest.pin(item)} is compiled for CUDA {cuda}, and {torch.label} is built for {has}."
-                code, rows, fix = "framework-build-tag-mismatch", (torch.build,), f"Take the wheel for {has}."
-                yield of_request(code, item, scene, detail, fix=fix, rows=rows, confidence="likely")
+                level: Severity = "error" if cuda else "warning"
+                made = f"CUDA {cuda}" if cuda else "the CPU"
+                name = nearest.pin(item) if item.version else item.request.name
+                detail = f"{name} is compiled for {made}, and {torch.label} is built for {has}."
+                yield of_request(
+                    "framework-build-tag-mismatch", item, scene, detail, severity=level, confidence="likely",
+                    fix=f"Take the wheel for {has}.", rows=(torch.build,),
+                )  # fmt: skip
+                if cpu:
+                    return
 
 
 def _other_cuda(torch: Build, major: int) -> str:
@@ -69,6 +77,13 @@ def _other_cuda(torch: Build, major: int) -> str:
     if kind == "cuda":
         return "" if versions.major(number) == major else f"CUDA {number}"
     return "the CPU" if kind == "cpu" else ""
+
+
+def _is_for_cpu(item: Taken) -> bool:
+    """Whether an extension is the build without GPU code: by its row, or by the page that it is looked for on."""
+    pages = [place.variant for place in item.origins if place.apart and place.variant]
+    alone = bool(pages) and all(page.endswith(("+cpu", "/cpu")) for page in pages)
+    return alone and not (item.build.runtime != "cpu" if item.build else item.request.exact or item.request.url)
 
 
 def _told(item: Taken, scene: Scene) -> tuple[str, int]:

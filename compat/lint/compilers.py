@@ -191,11 +191,17 @@ def isolated(scene: Scene) -> Iterator[Finding]:
     uv, and pip since 25.3 (change log: legacy ``setup.py`` builds are removed), build every source in an environment of
     its own unless they are told not to. An older pip of the image may still build in place, and a list does not say
     how it is installed. Conda installs the newest pip where nothing bounds it, and runs it without options
-    (conda, env/installers/pip.py).
+    (conda, env/installers/pip.py); where conda itself brings no torch, no pip finds one.
     """
-    listed = scene.ask.kind in {"requirements", "pyproject", "conda"}
-    renewed = conda = any(one.name == "pip" and not one.spec for one in scene.conda)
-    if scene.python and not versions.at_least(scene.python, scene.matrix.turn("pip-isolates").version):
+    listed, names = scene.ask.kind in {"requirements", "pyproject", "conda"}, {one.name for one in scene.conda}
+    renewed = any(one.name == "pip" and not one.spec for one in scene.conda)
+    torchless = scene.ask.kind == "conda" and not any("torch" in name for name in names)
+    conda = renewed or torchless
+    if (
+        scene.python
+        and not torchless
+        and not versions.at_least(scene.python, scene.matrix.turn("pip-isolates").version)
+    ):
         return  # whose newest pip is an older one
     for step in scene.stage.installs:
         renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)

@@ -45,7 +45,9 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     names += [f"{request.name}'s {package}" for request, package in brought if not carriers]
     if names and (conda or not needy) and not (base.flavour == "devel" and scene.compiles and (carriers or brought)):
         line = (carriers[0].request if carriers else conda[0] if conda else brought[0][0]).line
-        detail = f"{' and '.join(names)} brings its own CUDA; the one of {base.reference} is never loaded by it."
+        bring, they = ("brings its", "it") if len(names) == 1 else ("bring their", "them")
+        unused = f"the one of {base.reference} is never loaded by {they}"
+        detail = f"{' and '.join(names)} {bring} own CUDA; {unused}."
         bare = base.reference.replace(f"-{base.flavour}", "-base")
         fix = (
             f"Start from {bare} or a plain image."

@@ -32,6 +32,8 @@ _BRINGS_NAMES: Final = re.compile(
 )
 # A package manager at work: the names of what it installs are read elsewhere, and run nothing.
 _INSTALLING: Final = re.compile(r"(?:apt|apt-get|aptitude) (?:\S+ )*?install\b")
+REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
+UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 # Commands that may add an archive with other Pythons, in whatever way.
 ARCHIVES: Final = re.compile(
     r"add-apt-repository|apt-add-repository|deadsnakes|sources\.list|\.sources\b|\bdpkg\b|\.deb\b|\.sh\b|extrepo|"
@@ -65,13 +67,36 @@ def tags(scene: Scene) -> Iterator[Finding]:
         sure: Confidence = "certain" if (row.how != "inferred" if row else named) else "likely"
         fix = successor(base, scene.matrix) or near[0] or later_system(base, scene.matrix)
         yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)
-    elif ended_on := ended(base.os, scene.matrix):
+    elif (ended_on := ended(base.os, scene.matrix)) and not any(mirrors_moved(scene)):
         detail = f"{base.os} left standard support on {ended_on}."
         fix = _BOARD if base.kind == "jetson" else later_system(base, scene.matrix)
         yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix), fix=fix)
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
         yield of_base("pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="info")
+
+
+def mirrors_moved(scene: Scene) -> Iterator[Finding]:
+    """base-tag-eol: a system whose packages left its mirrors, where a step installs some."""
+    base = scene.base
+    row = scene.matrix.system(base.os) if base and base.os else None
+    if base is None or row is None or not row.moved:
+        return
+    for command in scene.commands:
+        if REPAIRED.search(command.text):
+            return
+        installs = UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
+        if installs and stops(command):
+            fix = successor(base, scene.matrix) or later_system(base, scene.matrix)
+            when = f"{base.reference} names by {row.moved}"
+            detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
+            yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
+            return
+
+
+def stops(command: Command) -> bool:
+    """Whether a step of the build runs in any case, and its failure stops the build."""
+    return command.build and not command.guarded and not command.branch
 
 
 def age(os: str, matrix: Matrix) -> Severity:
@@ -350,4 +375,4 @@ def compiler_shipped(scene: Scene) -> Iterator[Finding]:
     yield finding("devel-in-final-stage", scene, scene.stage.line, detail, severity=level, confidence="likely")
 
 
-RULES: Final = (tags, python_missing, python_not_packaged, musl, compiler_shipped)
+RULES: Final = (tags, mirrors_moved, python_missing, python_not_packaged, musl, compiler_shipped)

@@ -395,8 +395,8 @@ class WishUnsatisfiable(FileRule):
 
 RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, AptListsMissing, BaseRuntimeMismatch, BasePythonMissing,
-    PythonExternallyManaged, DoubleCuda, DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist,
-    NightlyUnpinned, SourceGone, RequirementUnreadable, RequirementUnquoted, InstructionUnknown, PinMissing,
-    GpuQueryAtBuild, DevicesHardcoded, GpusTooFew, AptKeyDeprecated, ContainerRuntimeInImage, RootUser, RequiredMissing,
-    WishUnsatisfiable,
+    PythonExternallyManaged, DoubleCuda, DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel,
+    VersionDoesNotExist, NightlyUnpinned, SourceGone, RequirementUnreadable, RequirementUnquoted,
+    InstructionUnknown, PinMissing, GpuQueryAtBuild, DevicesHardcoded, GpusTooFew, AptKeyDeprecated,
+    ContainerRuntimeInImage, RootUser, RequiredMissing, WishUnsatisfiable,
 )  # fmt: skip

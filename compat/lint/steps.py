@@ -10,7 +10,6 @@ import compat.lint.images as images
 import compat.lint.serving as serving
 from compat import versions
 from compat.lint.finding import finding
-from compat.lint.systems import UPDATES
 from compat.sources import installers
 from compat.sources.shell import line_of
 from compat.sources.values import BUILT, ENTRYPOINT, Ask, Service
@@ -48,6 +47,21 @@ _PRIVATE: Final = {
     "HSA_OVERRIDE_GFX_VERSION": ("rocm-gfx-override", "on every other GPU it forces code for another chip"),
     "CUDA_LAUNCH_BLOCKING": ("cuda-env-harmful", "every kernel waits for the one before it"),
 }
+# Where a file means a GPU that nothing gives: the code, what is told, and the way out.
+_UNGIVEN: Final = {
+    "compose": (
+        "container-no-gpu", "runArgs is not used beside dockerComposeFile, and its service gets no GPU there.",
+        "Reserve the GPU in the compose file, under deploy.resources.reservations.devices.",
+    ),
+    "devcontainer": (
+        "container-no-gpu", "The feature nvidia-cuda brings CUDA's libraries, and no GPU is asked for.",
+        'Add "runArgs": ["--gpus", "all"], or "hostRequirements": {"gpu": "optional"}.',
+    ),
+    "job": (
+        "gpus-too-few", "CUDA is loaded, and no line of #SBATCH asks for a GPU: the job gets none.",
+        "Add #SBATCH --gpus=1, or what this cluster calls its GPUs in --gres.",
+    ),
+}  # fmt: skip
 # A requirement before whose version a shell finds a redirection, and what that names.
 _UNQUOTED: Final = re.compile(r"(?:[A-Za-z][\w.\[\],=!~*-]*)?[<>](?:=[\d$]|\d+\.\d).*")
 _NAMES: Final = re.compile(r"([<>])([^<>]*)")
@@ -97,7 +111,7 @@ def keys(scene: Scene) -> Iterator[Finding]:
     old = next((number for number, text in enumerate(texts) if _OLD_KEY.search(text)), None)
     after = texts[old + 1 :] if old is not None and not any(_NEW_KEY.search(text) for text in texts) else []
     listed = next((number for number, text in enumerate(after) if _LIST.search(text)), len(after))
-    stops = any(UPDATES.search(text) for text in after[listed:])
+    stops = any(images.UPDATES.search(text) for text in after[listed:])
     severity: Severity = "error" if stops else "warning"
     for command in scene.stage.commands:
         if command.words[0].rpartition("/")[2] == "apt-key" and "del" not in command.words[1:2]:
@@ -260,9 +274,8 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     """Compose: devices-hardcoded, pin-missing, base-tag-gone, base-tag-eol."""
     told: set[int] = set()
     if ask.unused:
-        detail = "runArgs is not used beside dockerComposeFile, and its service gets no GPU there."
-        fix = "Reserve the GPU in the compose file, under deploy.resources.reservations.devices."
-        yield finding("container-no-gpu", ask, ask.unused, detail, severity="warning", fix=fix)
+        code, detail, fix = _UNGIVEN["compose" if ask.service[0] else ask.kind]
+        yield finding(code, ask, ask.unused, detail, severity="warning", confidence="likely", fix=fix)
     for service in ask.services:
         yield from _service_image(ask, service, matrix) if ask.kind == "compose" else ()
         fixed = [device for device in service.devices if re.fullmatch(r"\d+|GPU-[0-9a-f-]+|/dev/nvidia\d+", device)]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from compat.sources.values import Command
 
 _TWO: Final = re.compile(r"(?:.*/)?python(?:2(?:\.7)?)?(?:-dev)?")  # Python 2, its program and its packages
-_REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
-UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
 # Where conda-build unpacks a source: its folders are named by the package and the moment; and where Homebrew does, in
 # the folders of macOS for what is temporary. A home is one person's.
@@ -104,29 +102,11 @@ def _first_update(scene: Scene) -> Command | None:
     for command in scene.commands:
         if not command.build:
             continue
-        if _REPAIRED.search(command.text):
+        if images.REPAIRED.search(command.text):
             return None
-        if UPDATES.match(command.text):
+        if images.UPDATES.match(command.text):
             return None if command.guarded or command.branch else command
     return None
-
-
-def mirrors_moved(scene: Scene) -> Iterator[Finding]:
-    """base-tag-eol: a system whose packages left its mirrors, where a step installs some."""
-    base = scene.base
-    row = scene.matrix.system(base.os) if base and base.os else None
-    if base is None or row is None or not row.moved:
-        return
-    for command in scene.commands:
-        if _REPAIRED.search(command.text):
-            return
-        installs = UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
-        if installs and _stops(command):
-            fix = images.successor(base, scene.matrix) or images.later_system(base, scene.matrix)
-            when = f"{base.reference} names by {row.moved}"
-            detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
-            yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
-            return
 
 
 def departed(scene: Scene) -> Iterator[Finding]:
@@ -135,7 +115,7 @@ def departed(scene: Scene) -> Iterator[Finding]:
     if row is None or any(images.ARCHIVES.search(command.text) for command in scene.commands):
         return
     gone = dict(name.partition("=")[::2] for name in row.gone)
-    for command in filter(_stops, scene.stage.commands):
+    for command in filter(images.stops, scene.stage.commands):
         for name in sorted({*command.words} & {*gone}) if _LISTS.match(command.text) else ():
             fix = f"Take {gone[name]}." if gone[name] else "Leave it out, or take a base whose system has it."
             detail = f"{row.os} has no package {name} any more, and no other archive is added."
@@ -152,12 +132,12 @@ def unlisted(scene: Scene) -> Iterator[Finding]:
     lists, why, there = False, f"{base.reference} ships none", set[str]()
     for command in scene.commands:
         if _EMPTIED.match(command.text):
-            lists, why = (False, f"line {command.line} removes them") if _stops(command) else (lists, why)
+            lists, why = (False, f"line {command.line} removes them") if images.stops(command) else (lists, why)
         elif _LISTS.match(command.text):
             words = command.words[command.words.index("install") + 1 :]
             names = {word for word in words if _PACKAGE.fullmatch(word) and not word.endswith(".deb")} - there
             lacks = not (lists or {"-t", "-o"} & {*words}) and not all(map(_HELD.fullmatch, names))
-            if lacks and _stops(command) and command in scene.stage.commands:
+            if lacks and images.stops(command) and command in scene.stage.commands:
                 detail = f"`{command.text[:60]}`: apt has no lists of packages here ({why}), and finds none of them."
                 yield of_base("apt-lists-missing", scene, command.line, detail)
                 return
@@ -172,7 +152,7 @@ def switched_off(scene: Scene) -> Iterator[Finding]:
         return
     off = scene.matrix.turn("git-protocol")
     asked = [(one.request.url, one.request.line) for one in scene.own if not (one.request.marker or one.step.branch)]
-    for command in filter(_stops, scene.stage.commands):
+    for command in filter(images.stops, scene.stage.commands):
         asked += [(word, command.line) for word in command.words if _FETCHES.match(command.text)]
     for address, line in asked:
         if off.name in address:
@@ -198,11 +178,6 @@ def frozen(scene: Scene) -> Iterator[Finding]:
         yield of_request("source-gone", found[0], scene, detail, severity="warning" if kept else "error", fix=fix)
 
 
-def _stops(command: Command) -> bool:
-    """Whether a step of the build runs in any case, and its failure stops the build."""
-    return command.build and not command.guarded and not command.branch
-
-
 def installer_too_new(scene: Scene) -> Iterator[Finding]:
     """python-unsupported: pip's own installer as it is today, run by a Python that it has left behind."""
     oldest, base, names = scene.matrix.turn("pip-python").version, scene.base, {one.name for one in scene.apt}
@@ -211,7 +186,7 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
     known = base is not None and not scene.conda and not brings_pythons(moved)
     own = bases.python_of(base, scene.matrix) if base and known else ""
     for command, python, piped in interpreters.meanings(scene.commands, own, names):
-        if "get-pip.py" not in piped + command.text or not _stops(command) or command not in scene.stage.commands:
+        if "get-pip.py" not in piped + command.text or not images.stops(command) or command not in scene.stage.commands:
             continue
         runs = python or ("2.7" if two and _TWO.fullmatch(command.words[0]) else "")
         every = {runs} if runs else scene.pythons if command.words[0].endswith("python3") else frozenset()
@@ -325,7 +300,7 @@ def without_git(scene: Scene) -> Iterator[Finding]:
     if any(_MAY_BRING_GIT.search(command.text) for command in scene.commands if command.build):
         return
     asked = [(one.request.line, one.request.url) for one in scene.own if not (one.request.marker or one.step.branch)]
-    fetched = [one for one in scene.stage.commands if _stops(one) and _FETCHES.match(one.text)]
+    fetched = [one for one in scene.stage.commands if images.stops(one) and _FETCHES.match(one.text)]
     asked += [(one.line, word) for one in fetched for word in one.words]
     for line, address in sorted(asked):
         if address.startswith("git+"):
@@ -336,7 +311,6 @@ def without_git(scene: Scene) -> Iterator[Finding]:
 
 RULES: Final = (
     key_rotated,
-    mirrors_moved,
     departed,
     unlisted,
     switched_off,

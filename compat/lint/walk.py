@@ -159,6 +159,8 @@ class Walk:
         place = origins.Place(step.python or python, self.platform, self.glibc)
         spec = _bounded(request, demands.get(request.name, []))
         there = self._there(request.name, step)
+        loose = self._unheld(request, step, pinned, place) if spec == request.spec else ""
+        spec = loose or spec
         if self._is_met(request, step, there):
             found = origins.Outcome("unknown", why="kept")
         elif spec == request.spec and self._led(request, pinned):
@@ -240,6 +242,28 @@ class Walk:
         package = self.matrix.package(request.name)
         lead = pinned.get(package.follows) if package and not (request.exact or request.url) else None
         return lead is not None and not none_fits(request, lead, self.matrix, self.worlds)
+
+    def _unheld(self, request: Request, step: Install, pinned: dict[str, Request], place: origins.Place) -> str:
+        """The release of a companion that is taken as its metadata does not name the pinned framework; empty if none.
+
+        An installer takes the newest whose metadata admits what is pinned. Of an unknown Python most of those that the
+        framework has must have it.
+        """
+        package = self.matrix.package(request.name)
+        lead = pinned.get(package.follows) if package and not (request.exact or request.url) else None
+        places = origins.origins(step, self.matrix, request.name)
+        if package is None or lead is None or not lead.exact or any(one.index is None for one in places):
+            return ""
+        named = {one for row in self.matrix.builds_of(lead.name, lead.exact) for one in row.python}
+        pythons = {place.python} if place.python else named
+        rows = (row for row in self.matrix.builds(package.name) if any(one.has(row) for one in places))
+        rows = (row for row in rows if self.platform in row.platforms and versions.admits(request.spec, row.version))
+        for row in sorted(rows, key=lambda row: versions.parsed(row.version), reverse=True):
+            if not self._excludes(request, row, {lead.name: lead.exact}):
+                return ""
+            if lead.name in row.undeclared:
+                return f"=={row.version}" if 2 * len(pythons & {*row.python}) > len(pythons) else ""
+        return ""
 
     def _there(self, name: str, step: Install) -> Taken | None:
         """What is there of a package, in the environment that a step works in."""

@@ -45,10 +45,14 @@ def read(text: str, file: str) -> Ask:
     )
     stages = (_stage(document, image),) if image.text else ()
     wants = any(item.text.startswith("--gpus") for item in arguments) or _needs_gpu(document)
+    host, run = document.get("hostRequirements").get("gpu"), " ".join(item.text for item in arguments)
+    given = bool(host.text or host.table()) or re.search(r"gpu|nvidia|/dev/dri", run) is not None
+    brings = [item.line for name, item in document.get("features").table().items() if "/nvidia-cuda" in name]
+    unused = [line for line, _ in gpus] if composed else brings if stages and not given else []
     return Ask(
         file=file, kind="devcontainer", stages=stages, services=(service,), files=files, gpu=wants,
         service=(named.line, named.text) if composed else (0, ""),
-        unused=next((line for line, _ in gpus if composed), 0),
+        unused=next(iter(unused), 0),
     )  # fmt: skip
 
 
@@ -59,6 +63,8 @@ def joined(ask: Ask, files: Sequence[Ask]) -> Ask:
     not used.
     """
     line, name = ask.service
+    if not line:
+        return ask
     there = [one for file in files for one in file.services]
     found = [one for one in there if one.name == name]
     gives = any(one.gpu or one.runtime for one in found)

@@ -22,6 +22,7 @@ _TOOLKIT: Final = re.compile(
     r"(?:.*/)?(?:cuda|cudatoolkit|cuda-toolkit|nvidia-cuda)/(\d+\.\d+(?:\.\d+)?).*", re.IGNORECASE
 )
 _CUDNN: Final = re.compile(r"(?:.*/)?cudnn/(\d+).*", re.IGNORECASE)
+_CUDA: Final = re.compile(r"(?:cuda|cudnn|cudatoolkit)(?:/.*)?", re.IGNORECASE)
 _PYTHON: Final = re.compile(r"(?:.*/)?python3?/(3\.\d{1,2}).*", re.IGNORECASE)
 
 
@@ -41,8 +42,25 @@ def read(text: str, file: str) -> Ask:
     python = next((found[1] for name in modules if (found := _PYTHON.fullmatch(name))), "")
     return Ask(
         file=file, kind="job", stages=(stage,), python=python, gpus=tuple(types) if len(types) == 1 else (),
-        gpu=any(_COUNT.search(line) for line in words), refused=refused,
+        gpu=any(_COUNT.search(line) for line in words), refused=refused, unused=_gpuless(words, commands, text),
     )  # fmt: skip
+
+
+def _gpuless(directives: list[str], commands: tuple[Command, ...], text: str) -> int:
+    """The line of a module for CUDA, where a program runs and nothing asks for a GPU or chooses the nodes; else 0.
+
+    A partition, a feature or a list of nodes may stand for GPUs, and what compiles or installs needs none.
+    """
+    chosen = any(
+        re.search(r"(?:^|\s)(?:-[pwCA]\b|--(?!(?:mem|time|job|ou|err|nt|mail|cpu|no))\w)", one) for one in directives
+    )
+    builds = any(re.search(r"\b(?:nvcc|c?make|gcc|install|create|build)\b", one.text) for one in commands)
+    runs = any(re.match(r"(?:\S*/)?(?:python3?|torchrun|srun|bash|sh) ", one.text) for one in commands)
+    asks = re.search(r"gres|gpu|partition", text.lower())
+    loaded = [
+        one.line for one in commands if one.words[0] in _MODULE and any(_CUDA.fullmatch(word) for word in one.words)
+    ]
+    return loaded[0] if loaded and directives and runs and not (chosen or builds or asks) else 0
 
 
 def _is_of_gpu(line: str) -> bool:

@@ -165,10 +165,12 @@ def from_text(text: str, first_line: int = 1) -> tuple[Install, tuple[str, ...]]
         if not content:
             continue
         if content.startswith("-"):
-            rest = content.split()
+            rest, places = content.split(), {"index", "extra", "links"}
             while rest and rest[0].startswith("-"):
+                places &= {_VALUED.get(rest[0], "")}  # of which it is known what belongs to the option
                 _option(rest.pop(0), rest, gathered, number)
-            if any("==" in word and versions.requirement(word) is not None for word in rest):
+            named = (word for word in rest if places or "==" in word)
+            if any(versions.requirement(word.strip("'\"")) is not None for word in named):
                 gathered.refused.append((number, content))
         elif _is_refused(_without_options(content)):
             gathered.refused.append((number, content))

@@ -231,7 +231,7 @@ class Ask:
         refused: lines that the builder or a shell cannot read, with the reason, and the way out if it is a special
             one.
         service: line and name of the service of its compose files that it is; an empty name if it is none.
-        unused: line at which it asks for a GPU where nothing reads that; 0 if there is none.
+        unused: line at which it means a GPU, or asks for one where nothing reads that, and gets none; 0 without such.
         silenced: lines with the codes that a comment of the file silences there; no code stands for all.
     """
 
