@@ -144,10 +144,12 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     spec = dispute.objection.left
     package = scene.matrix.package(other.request.name)
     hidden = dispute.objection.name in dispute.left.build.undeclared
+    own = scene.matrix.package(item.request.name)
+    led = hidden and item.settled and not item.request.exact and own is not None and own.follows == other.request.name
     both = package is not None and package.kind == "framework"
     moved = (
         nearest.instead(item, other, scene)
-        if both and (item.request.exact or hidden) and not (item.base or item.by or other.by)
+        if both and (item.request.exact or led) and not (item.base or item.by or other.by)
         else ""
     )
     separate = not solved_together(item, other, scene)
@@ -160,7 +162,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     detail = f"{item.label} {what} {other.request.name}{spec}{untold}, and {has} {then}."
     loose = separate and not (item.request.exact or item.by or other.request.exact)  # today's newest of two steps
     sure = both or compiled or not separate or _does_not_load(item, other, spec, scene)
-    sure = sure and not (loose or _has_other_line(item, scene) or (hidden and not item.request.exact))
+    sure = sure and not (loose or _has_other_line(item, scene) or led)
     level: Severity = "error" if sure else "warning"
     fix = moved or nearest.required(item, other, spec, scene)
     return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)

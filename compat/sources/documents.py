@@ -5,22 +5,24 @@ PyYAML's composer gives nodes with marks; tags are ignored, so no document can m
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from compat.errors import InputError
 from compat.lazy import dataclass
 
 _DEPTH: Final = 40
-_TENS: Final = re.compile(r"\d+\.\d*[1-9]0+")  # a number whose last zeros say nothing: 3.10 is 3.1
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value and the line (from 1) it stands on: a text, a list of these, or a table of these."""
+    """A value and the line (from 1) it stands on: a text, a list of these, or a table of these.
+
+    ``plain``: whether it stands without quotes, so that what looks like a number is one.
+    """
 
     value: Any
     line: int
+    plain: bool = False
 
     def get(self, key: str) -> Located:
         """The entry of a table; an empty one if there is none."""
@@ -86,12 +88,11 @@ def _located(node: Any, seen: dict[int, Located], depth: int, where: str) -> Loc
     seen[id(node)] = Located(None, line)  # an alias to a node inside itself ends here
     if node.id == "scalar":
         value: Any = node.value if node.value not in {"", "~", "null"} or node.style else None
-        value = value.rstrip("0") if not node.style and _TENS.fullmatch(node.value) else value
     elif node.id == "sequence":
         value = [_located(item, seen, depth + 1, where) for item in node.value]
     else:
         value = _mapping(node, seen, depth, where)
-    seen[id(node)] = Located(value, line)
+    seen[id(node)] = Located(value, line, node.id == "scalar" and not node.style)
     return seen[id(node)]
 
 

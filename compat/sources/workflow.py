@@ -41,10 +41,10 @@ def _stage(name: str, job: Located) -> Stage:
     for step in job.get("steps").items():
         uses, asked = step.get("uses"), step.get("with").get("python-version")
         if uses.text.startswith("actions/setup-python"):
-            python = asked.text if _PYTHON.fullmatch(asked.text) else ""
+            python = number if _PYTHON.fullmatch(number := _number(asked)) else ""
             surely = not step.get("if").text
             commands += (
-                Command(("feature", uses.text, each.text), each.line, build=surely) for each in _of(asked, job)
+                Command(("feature", uses.text, _number(each)), each.line, build=surely) for each in _of(asked, job)
             )
         elif uses.text:  # an action brings what it likes, as a feature of a development container does
             commands.append(Command(("feature", uses.text), uses.line, build=False))
@@ -62,6 +62,11 @@ def _stage(name: str, job: Located) -> Stage:
         written=image.text, line=image.line or job.line, installs=tuple(installs),
         commands=tuple(commands), env=env,
     )  # fmt: skip
+
+
+def _number(value: Located) -> str:
+    """A text, or a number as it is passed on: 3.10 without quotes is 3.1."""
+    return value.text.rstrip("0") if value.plain and re.fullmatch(r"\d\.\d*[1-9]0+", value.text) else value.text
 
 
 def _machines(job: Located) -> Iterator[Command]:

@@ -13,18 +13,26 @@ MATRIX = matrix()
 PYTORCH = "https://download.pytorch.org/whl"
 PYTHON = "FROM python:3.10-slim-bookworm\n"
 CUDA = "FROM nvidia/cuda:12.4.1-{}-ubuntu22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
-CUDNN9 = "FROM nvidia/cuda:12.3.2-cudnn9-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
-CUDNN8 = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
-CUDA10 = "FROM nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04\nRUN apt-get install -y python3-pip\n"
-DEVEL = "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
+CUDNN9 = "FROM nvidia/cuda:12.3.2-cudnn9-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+CUDNN8 = "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+CUDA10 = "FROM nvidia/cuda:10.2-cudnn7-runtime-ubuntu18.04\nRUN apt-get update && apt-get install -y python3-pip\n"
+DEVEL = "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
 AMD_JAXLIB = "https://repo.radeon.com/rocm/manylinux/rocm-rel-6.3/jaxlib-0.4.31-cp312-cp312-manylinux_2_28_x86_64.whl"
 
 BAD = [
-    ("python-externally-managed", "FROM debian:12\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.6.0\n"),
+    (
+        "python-externally-managed",
+        "FROM debian:12\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install torch==2.6.0\n",
+    ),
     ("base-python-missing", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN pip install torch==2.0.1\n"),
     ("base-python-missing", "FROM ubuntu:22.04\nRUN python3 -c 'print(1)'\n"),
-    ("source-gone", "FROM ubuntu:24.04\nRUN apt-get install -y libgl1-mesa-glx libjasper-dev\n"),
+    ("source-gone", "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y libgl1-mesa-glx libjasper-dev\n"),
     ("source-gone", "FROM python:3.11\nRUN git clone git://github.com/NVIDIA/apex\n"),
+    ("apt-lists-missing", "FROM ubuntu:24.04\nRUN apt-get install -y git\n"),
+    (
+        "python-unsupported",
+        "FROM ubuntu:20.04\nRUN add-apt-repository ppa:x/y && apt-get install -y python3.10 python3-pip\nRUN pip3 install torch==2.5.0\n",
+    ),
     ("musl-libc", "FROM python:3.11-alpine\nRUN pip install tensorflow==2.15.0\n"),
     ("base-tag-eol", "FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n"),
     ("base-tag-gone", "FROM nvidia/cuda:10.2-cudnn7-devel-ubuntu18.04\n"),
@@ -89,15 +97,15 @@ BAD = [
     ),
     (
         "library-missing",
-        "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+        "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
     ),
     (
         "library-missing",
-        "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+        "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
     ),
     (
         "base-runtime-mismatch",
-        "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+        "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
     ),
     ("double-cuda", CUDA.format("runtime") + f"RUN pip install torch==2.6.0+cu124 --index-url {PYTORCH}/cu124\n"),
     ("double-cuda", "FROM nvcr.io/nvidia/pytorch:25.06-py3\nRUN pip install torch==2.8.0\n"),
@@ -107,7 +115,7 @@ BAD = [
     ),
     (
         "toolkit-mismatch-extension",
-        "FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install torch==1.13.0 && pip install flash-attn\n",
+        "FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install torch==1.13.0 && pip install flash-attn\n",
     ),
     ("extension-arch-missing", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST='7.0;7.5'\n"),
     (
@@ -120,7 +128,7 @@ BAD = [
     ),
     (
         "jetson-generic-wheel",
-        "FROM nvcr.io/nvidia/l4t-base:r36.2.0\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.5.0\n",
+        "FROM nvcr.io/nvidia/l4t-base:r36.2.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install torch==2.5.0\n",
     ),
     ("gpu-query-at-build", CUDA.format("base") + "RUN nvidia-smi\n"),
     ("gpu-query-at-build", PYTHON + 'RUN python -c "import torch; assert torch.cuda.is_available()"\n'),
@@ -129,8 +137,11 @@ BAD = [
     ("cuda-home-broken", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV CUDA_HOME=/usr/local/cuda-11.8\n"),
     ("cuda-home-broken", "FROM ubuntu:24.04\nENV PATH=/usr/local/cuda/bin:$PATH\n"),
     ("apt-key-deprecated", "FROM ubuntu:22.04\nRUN curl x | apt-key add -\n"),
-    ("container-runtime-in-image", "FROM ubuntu:22.04\nRUN apt-get install -y nvidia-container-toolkit\n"),
-    ("image-ships-driver", "FROM ubuntu:22.04\nRUN apt-get install -y nvidia-driver-535\n"),
+    (
+        "container-runtime-in-image",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y nvidia-container-toolkit\n",
+    ),
+    ("image-ships-driver", "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y nvidia-driver-535\n"),
     # what an index lists and nobody can install
     ("version-does-not-exist", PYTHON + "RUN pip install tensorflow-gpu\n"),
     ("version-does-not-exist", PYTHON + "RUN pip install tensorflow-gpu==2.12.0\n"),
@@ -139,15 +150,21 @@ BAD = [
     ("base-tag-gone", "FROM nvidia/cuda:12.4.1-cudnn8-runtime-ubuntu22.04\n"),
     ("base-tag-gone", "FROM nvidia/cuda:12.4-base-ubuntu22.04\n"),
     # one of Python's programs without the other
-    ("base-python-missing", "FROM ubuntu:22.04\nRUN apt-get install -y python3\nRUN pip3 install torch==2.6.0\n"),
-    ("base-python-missing", "FROM ubuntu:22.04\nRUN apt-get install -y python3-pip\nRUN python -m pip install numpy\n"),
+    (
+        "base-python-missing",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3\nRUN pip3 install torch==2.6.0\n",
+    ),
+    (
+        "base-python-missing",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN python -m pip install numpy\n",
+    ),
     (
         "python-unsupported",
         "FROM python:3.9\nRUN pip install " + PYTORCH + "/cu118/torch-2.0.1%2Bcu118-cp310-cp310-linux_x86_64.whl\n",
     ),
     (
         "glibc-too-old",
-        "FROM ubuntu:18.04\nRUN apt-get install -y python3.10 python3-pip\nRUN python3.10 -m pip install torch==2.9.1\n",
+        "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y python3.10 python3-pip\nRUN python3.10 -m pip install torch==2.9.1\n",
     ),
     # libraries from the system: cuDNN's major, names by minor before CUDA 11, the extras that say local
     ("base-runtime-mismatch", CUDNN9 + "RUN pip3 install tensorflow==2.15.1\n"),
@@ -169,7 +186,7 @@ BAD = [
     ("accidental-cpu-wheel", PYTHON + "RUN uv pip install --system vllm==0.10.0 --torch-backend=auto\n"),
     (
         "accidental-cpu-wheel",
-        "FROM ubuntu:24.04\nRUN apt-get install -y python3-pip\nRUN pip install " + AMD_JAXLIB + "\n",
+        "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install " + AMD_JAXLIB + "\n",
     ),
     # what excludes each other
     ("frameworks-conflict", PYTHON + "RUN pip install torch==2.1.0 'tensorflow[and-cuda]==2.15.0.post1'\n"),
@@ -192,7 +209,7 @@ BAD = [
     (
         "toolkit-mismatch-extension",
         CUDA.format("base")
-        + "RUN apt-get install -y cuda-toolkit-11-8\nRUN pip install torch==2.6.0\nRUN pip install deepspeed\n",
+        + "RUN apt-get update && apt-get install -y cuda-toolkit-11-8\nRUN pip install torch==2.6.0\nRUN pip install deepspeed\n",
     ),
     # packages that bring a framework
     ("pin-missing", PYTHON + "RUN pip install accelerate\n"),
@@ -219,12 +236,12 @@ LEAN = [
     CUDA.format("base") + "RUN pip install tensorflow-cpu==2.16.1\n",
     CUDA.format("base") + "RUN pip install 'jax[cuda12]==0.4.30'\n",
     CUDA.format("base") + "RUN pip install jax==0.4.30 jaxlib==0.4.30 'jax-cuda12-plugin[with_cuda]==0.4.30'\n",
-    "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
-    "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN apt-get install -y python3-pip && pip install torch==2.6.0 && pip wheel flash-attn\nFROM python:3.10-slim-bookworm\nCOPY --from=build /w /w\nRUN pip install torch==2.6.0\n",
+    "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+    "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN apt-get update && apt-get install -y python3-pip && pip install torch==2.6.0 && pip wheel flash-attn\nFROM python:3.10-slim-bookworm\nCOPY --from=build /w /w\nRUN pip install torch==2.6.0\n",
     PYTHON + f"RUN uv pip install torch --extra-index-url {PYTORCH}/cu118\n",
     PYTHON + "RUN pip install -i https://mirror.example/simple torch==2.0.1+cu118\n",
     PYTHON + "RUN pip install ./dist/torch-2.0.1+cu118-cp310-cp310-linux_x86_64.whl\n",
-    f"FROM rocm/dev-ubuntu-22.04:6.2\nRUN apt-get install -y python3-pip && pip install torch==2.6.0+rocm6.2.4 --index-url {PYTORCH}/rocm6.2.4\n",
+    f"FROM rocm/dev-ubuntu-22.04:6.2\nRUN apt-get update && apt-get install -y python3-pip && pip install torch==2.6.0+rocm6.2.4 --index-url {PYTORCH}/rocm6.2.4\n",
     "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.0.1\n",
     "FROM registry.example/team/cuda-python:7\nRUN pip install tensorflow==2.12.0\n",
     # what cannot be told is not judged
@@ -238,37 +255,37 @@ LEAN = [
     "FROM python:3.10\nCOPY pip.conf /etc/pip.conf\nRUN pip install torch==2.0.1+cu118\n",
     "FROM python:3.10\nRUN --mount=type=secret,id=p,target=/etc/pip.conf pip install torch==2.0.1+cu118\n",
     "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nRUN pip install torch==2.6.0\n",
-    "FROM ubuntu:22.04\nRUN apt-get install -y python3.11 python3-pip wget\nRUN pip3 install torch==1.13.1\n",
+    "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3.11 python3-pip wget\nRUN pip3 install torch==1.13.1\n",
     "FROM ubuntu:20.04\nRUN wget https://x/Miniconda3.sh && bash Miniconda3.sh\nRUN pip install torch==2.6.0\n",
     PYTHON + "RUN uv pip install torch==2.6.0 --torch-backend=cu126\n",
     PYTHON + 'RUN if [ "$X" = a ]; then pip install torch==2.1.0; else pip install torchvision==0.15.2; fi\n',
     PYTHON + "RUN if nvidia-smi; then echo yes; fi\nRUN nvidia-smi || true\n",
     PYTHON + "RUN pip install tensorflow==2.15.1 tensorboard==2.15.2 keras==2.15.0\n",
     PYTHON + "RUN pip install torch==2.0.1 'numpy<2'\n",
-    "FROM ubuntu:22.04\nRUN apt-get install -y python3-venv && python3 -m venv /v\nRUN pip install torch==2.6.0\n",
-    "FROM ubuntu:22.04\nRUN apt-get install -y python3-pip python-is-python3\nRUN python -m pip install torch==2.6.0\n",
+    "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-venv && python3 -m venv /v\nRUN pip install torch==2.6.0\n",
+    "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip python-is-python3\nRUN python -m pip install torch==2.6.0\n",
     CUDNN8 + "RUN pip install onnxruntime-gpu==1.18.0 tensorflow==2.12.0\n",
-    "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install 'jax[cuda12_local]==0.4.34'\n",
-    "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip libcudnn8=8.6.0.163-1+cuda11.8\nRUN pip install tensorflow==2.12.0\n",
-    "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04 AS c\nFROM nvidia/cuda:11.8.0-base-ubuntu22.04\nCOPY --from=c /usr/local/cuda /usr/local/cuda\nRUN apt-get install -y python3-pip && pip install tensorflow==2.12.0\n",
+    "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install 'jax[cuda12_local]==0.4.34'\n",
+    "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip libcudnn8=8.6.0.163-1+cuda11.8\nRUN pip install tensorflow==2.12.0\n",
+    "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04 AS c\nFROM nvidia/cuda:11.8.0-base-ubuntu22.04\nCOPY --from=c /usr/local/cuda /usr/local/cuda\nRUN apt-get update && apt-get install -y python3-pip && pip install tensorflow==2.12.0\n",
     DEVEL + "ENV TORCH_CUDA_ARCH_LIST='8.0;9.0+PTX'\nRUN pip install --no-build-isolation .\n",
     "FROM registry.example/nvidia/cuda:12.4-base-ubuntu22.04\n",
     f"FROM nvidia/cuda@sha256:{'a' * 64}\n",
     PYTHON + "RUN uv pip install --system numpy==1.26.4 --torch-backend=auto\n",
     "FROM nvidia/cuda:13.0.2-devel-amzn2023\n",
-    "FROM ubuntu:18.04\nRUN apt-get install -y python3-pip\nRUN pip3 install jax\n",
+    "FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install jax\n",
     "FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0\nRUN pip install 'torch>=2.0' numpy\n",
     "FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0\nRUN pip install torch\n",
     "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12\n",
     "FROM ubuntu:22.04\nCOPY deadsnakes.list /etc/apt/sources.list.d/\nRUN ./archives.sh && apt-get install -y python3.12\n",
-    "FROM ubuntu:16.04\nRUN apt-get install -y python-pip\nRUN pip install https://x/torch-0.4.0-cp27-cp27mu-linux_x86_64.whl\n",
+    "FROM ubuntu:16.04\nRUN apt-get update && apt-get install -y python-pip\nRUN pip install https://x/torch-0.4.0-cp27-cp27mu-linux_x86_64.whl\n",
     PYTHON + "RUN pip install 'tensorflow>=1.7,<1.8'\n",
     PYTHON + f"RUN pip install torch==2.99.0.dev20990101 -i {PYTORCH}/nightly/cu128\n",
     PYTHON + "RUN pip install torch==2.1.0\nRUN pip install triton==3.0.0\n",
     PYTHON + f"RUN pip install torch==2.13.0+cu130 torchaudio==2.11.0+cu130 -i {PYTORCH}/cu130\n",
     PYTHON + "RUN pip install nvitop==1.3.0 --no-deps torch==2.1.0\n",
     "FROM rocm/pytorch:rocm6.0_ubuntu20.04_py3.9_pytorch_2.1.1\nRUN pip install xformers==0.0.23 --no-deps\n",
-    "FROM ubuntu:22.04\nRUN apt-get install -y python3 && python3 bootstrap.py && pip3 install torch==2.6.0\n",
+    "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 && python3 bootstrap.py && pip3 install torch==2.6.0\n",
     PYTHON + "RUN pip install torch==2.6.0 torchvision==0.21.0 accelerate==1.0.0\n",
     PYTHON + "RUN pip install torch==2.4.1\nRUN pip uninstall -y triton\n",
     PYTHON
@@ -316,7 +333,7 @@ def test_a_tag_that_is_proposed_is_none_that_would_be_told_of_in_its_turn(base, 
 
 
 def test_no_base_flavour_is_proposed_of_a_release_that_was_removed():
-    text = "FROM nvidia/cuda:{}-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.6.0\n"
+    text = "FROM nvidia/cuda:{}-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install torch==2.6.0\n"
     fixes = [
         [item.fix.text for item in judged(text.format(cuda)).findings if item.code == "double-cuda"]
         for cuda in ("12.2.0", "12.2.2")

@@ -11,9 +11,9 @@ PYTORCH = "https://download.pytorch.org/whl"
 PAGE = "-f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html"
 ARMS = "ARG KIND={}\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS cuda\nFROM rocm/dev-ubuntu-22.04:6.2 AS rocm\nFROM ${{KIND}}\n"
 ROCM = f"pip install torch==2.5.1+rocm6.2 --index-url {PYTORCH}/rocm6.2"
-BARE = "FROM nvidia/cuda:11.8.0-{}-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip3 install "
+BARE = "FROM nvidia/cuda:11.8.0-{}-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install "
 BOARD = "FROM nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3\nRUN pip3 install {}\n"
-XLA = "FROM nvidia/cuda:{}-cudnn8-devel-ubuntu20.04\nRUN apt-get install -y python3-pip\nRUN pip3 install 'jax[cuda]==0.4.13' "
+XLA = "FROM nvidia/cuda:{}-cudnn8-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install 'jax[cuda]==0.4.13' "
 TORCH11 = "FROM pytorch/pytorch:1.11.0-cuda11.3-cudnn8-runtime\n"
 TORCH_TAG = "FROM pytorch/pytorch:{}-runtime\n"
 FEED = "--extra-index-url https://feeds.example/team/_packaging/more/pypi/simple/"
@@ -27,7 +27,7 @@ CLONED = (
     "FROM python:3.10\nRUN pip install torch=={} -f https://download.pytorch.org/whl/torch_stable.html\n"
     "RUN git clone https://github.com/facebookresearch/detectron2.git\nRUN pip install --no-build-isolation ./detectron2/\n"
 )
-LINKED = "FROM ubuntu:{0}\nRUN apt-get install -y python{1} python3-pip && ln -s /usr/bin/python{1} /usr/bin/python\n"
+LINKED = "FROM ubuntu:{0}\nRUN apt-get update && apt-get install -y python{1} python3-pip && ln -s /usr/bin/python{1} /usr/bin/python\n"
 
 # code, the fault, the neighbour without it
 PAIRS = [
@@ -245,18 +245,18 @@ PAIRS = [
     # beside the system's Python another one may be that of a bare pip
     (
         "python-unsupported",
-        "FROM ubuntu:20.04\nRUN apt-get install -y python3.9 python3-pip\nRUN pip install timm==1.0.31\n",
-        "FROM ubuntu:22.04\nRUN apt-get install -y python3.11 python3-pip\nRUN pip install timm==1.0.31\n",
+        "FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y python3.9 python3-pip\nRUN pip install timm==1.0.31\n",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3.11 python3-pip\nRUN pip install timm==1.0.31\n",
     ),
     # what an application brings is judged for each of them
     (
         "base-runtime-mismatch",
         (
-            "FROM nvidia/cuda:11.4.3-cudnn8-runtime-ubuntu20.04\nRUN apt-get install -y python3.9 python3-pip\n"
+            "FROM nvidia/cuda:11.4.3-cudnn8-runtime-ubuntu20.04\nRUN apt-get update && apt-get install -y python3.9 python3-pip\n"
             "RUN pip install whisper-ctranslate2\n"
         ),
         (
-            "FROM nvidia/cuda:12.3.2-cudnn9-runtime-ubuntu22.04\nRUN apt-get install -y python3.11 python3-pip\n"
+            "FROM nvidia/cuda:12.3.2-cudnn9-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.11 python3-pip\n"
             "RUN pip install whisper-ctranslate2\n"
         ),
     ),
@@ -286,11 +286,11 @@ PAIRS = [
         "version-does-not-exist",
         (
             "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nARG TF=2.13.0\n"
-            'RUN apt-get install -y python3-pip && pip3 install "tensorflow[and-cuda]==${TF}"\n'
+            'RUN apt-get update && apt-get install -y python3-pip && pip3 install "tensorflow[and-cuda]==${TF}"\n'
         ),
         (
             "FROM ubuntu:22.04\nARG TF=2.15.1\n"
-            'RUN apt-get install -y python3-pip && pip3 install "tensorflow[and-cuda]==${TF}"\n'
+            'RUN apt-get update && apt-get install -y python3-pip && pip3 install "tensorflow[and-cuda]==${TF}"\n'
         ),
     ),
     # a variable that brings a sign says nothing of the words of others
@@ -451,8 +451,8 @@ PAIRS = [
     # Python 2's pip takes the last release that was for that
     (
         "version-does-not-exist",
-        "FROM ubuntu:20.04\nRUN apt-get install -y python3-pip\nRUN pip3 install tensorflow-gpu\n",
-        "FROM ubuntu:16.04\nRUN apt-get install -y python-pip\nRUN pip install tensorflow-gpu\n",
+        "FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install tensorflow-gpu\n",
+        "FROM ubuntu:16.04\nRUN apt-get update && apt-get install -y python-pip\nRUN pip install tensorflow-gpu\n",
     ),
     # wheels that an earlier stage made
     (

@@ -28,7 +28,7 @@ FAULTS = [
     (NGC + "RUN pip install vllm==0.6.3\n", "framework-duplicate-install", "warning", 2),
     ("FROM pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime\nRUN pip install torchvision==0.19.0\n",
      "framework-duplicate-install", "warning", 2),
-    ("FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip3 install vllm==0.4.3\n",
+    ("FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install vllm==0.4.3\n",
      "double-cuda", "warning", 3),
     # an environment that is copied brings what was installed into it
     (("FROM python:3.10 AS build\nRUN python -m venv /opt/venv && /opt/venv/bin/pip install torch==2.6.0\n"
@@ -43,7 +43,7 @@ FAULTS = [
      "'--build-option=--cuda_ext' git+https://github.com/NVIDIA/apex.git\n"), "image-runtime-not-devel", "error", 2),
     (SLIM + "RUN FORCE_CUDA=1 pip install git+https://github.com/facebookresearch/detectron2\n",
      "image-runtime-not-devel", "error", 2),
-    (("FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nRUN apt-get install -y python3-pip\n"
+    (("FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\n"
      "RUN pip3 install jaxlib==0.1.65+cuda112 -f https://storage.googleapis.com/jax-releases/jax_releases.html\n"
      "RUN pip3 install --upgrade flax\n"), "accidental-cpu-wheel", "error", 4),
     ("FROM rocm/dev-ubuntu-22.04:6.2\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n", "rocm-gfx-override", "warning", 2),
@@ -82,7 +82,7 @@ SOUND = [
     ("FROM python:3.10-slim-buster\nRUN sed -i s/deb.debian/archive.debian/ /etc/apt/sources.list && apt-get update\n",
      "base-tag-eol"),
     ("FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nCOPY . .\nRUN ./scripts/build.sh\n", "devel-in-final-stage"),
-    (("FROM nvidia/cuda:11.6.2-runtime-ubuntu20.04\nRUN apt-get install -y python3-pip\n"
+    (("FROM nvidia/cuda:11.6.2-runtime-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\n"
      "RUN pip3 install torch==1.12.1+cu116 --extra-index-url https://download.pytorch.org/whl/cu116\n"
      "RUN pip3 install dgl==1.0.2+cu116 -f https://data.dgl.ai/wheels/cu116/repo.html\n"), "double-cuda"),
     (("FROM nvidia/cuda:12.5.1-devel-ubuntu22.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"

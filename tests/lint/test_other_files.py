@@ -93,7 +93,7 @@ def test_other_files_are_judged_alike(text, file, code):
         ('{"image": "ubuntu:22.04", "features": {"ghcr.io/x/anything:1": {}}, "postCreateCommand": "pip install torch==2.6.0"}', "devcontainer.json"),
         ('{"image": "python:3.10", "hostRequirements": {"gpu": "optional"}, "postCreateCommand": "pip install jax==0.4.30"}', "devcontainer.json"),
         ('{"initializeCommand": "pip install torch==1.13.1+cu117", "image": "python:3.10"}', "devcontainer.json"),
-        ('{"image": "python:3.10", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {"cudaVersion": "11.8", "installCudnn": true}}, "postCreateCommand": "pip install tensorflow==2.12.0"}', "devcontainer.json"),
+        ('{"image": "python:3.10", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {"cudaVersion": "11.8", "installCudnn": true}}, "runArgs": ["--gpus", "all"], "postCreateCommand": "pip install tensorflow==2.12.0"}', "devcontainer.json"),
         (f"--extra-index-url {PYTORCH}/cu118\ntorch==2.1.2 --index-url {PYTORCH}/cu118\ntorch-scatter @ https://x/y.zip\n", "requirements.txt"),
         ("jax==0.4.30\njaxlib\n", "requirements.txt"),  # an installer takes one that fits
         ("FROM nvcr.io/nvidia/tensorrt:19.01-py3\nRUN pip install onnxruntime-gpu==1.19.2\n", "Dockerfile"),

@@ -7,7 +7,9 @@ from compat.matrix import matrix
 
 MATRIX = matrix()
 CPU = "https://download.pytorch.org/whl/cpu"
-BASE = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+BASE = (
+    "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
+)
 POETRY = f"""[tool.poetry.dependencies]
 python = "^3.10"
 torch = {{ version = "^2.4.0", source = "cpu" }}

@@ -239,7 +239,9 @@ HIDDEN = {"library-missing", "wrong-vendor-build", "base-runtime-mismatch"}
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(BASES), st.lists(st.sampled_from(STEPS), max_size=4), st.sampled_from(["\n", "\r\n"]))
 def test_a_repair_is_made_once_keeps_all_other_lines_and_brings_no_error(tmp_path, base, steps, ending):
-    text = f"FROM {base}\nRUN apt-get install -y python3-pip\n" + "".join(f"{step}\n" for step in steps)
+    text = f"FROM {base}\nRUN apt-get update && apt-get install -y python3-pip\n" + "".join(
+        f"{step}\n" for step in steps
+    )
     text = text.replace("\n", ending)
     (tmp_path / "Dockerfile").write_bytes(text.encode())
     before = errors(tmp_path)

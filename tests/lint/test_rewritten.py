@@ -140,7 +140,7 @@ def test_a_range_of_pythons_is_no_version(tmp_path, monkeypatch, python, errors)
 
 
 def test_a_build_that_takes_cudnn_from_the_system_may_be_of_a_stage_that_the_last_one_continues(tmp_path, monkeypatch):
-    base = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04 AS one\nRUN apt-get install -y python3 python3-pip\n"
+    base = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04 AS one\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
     text = f"{base}RUN pip3 install tensorflow==2.12.0 numpy==1.23.5\nFROM one\nRUN pip3 install tqdm\n"
     assert ("library-missing", "error") in told(tmp_path, monkeypatch, {"Dockerfile": text})
 
@@ -152,7 +152,7 @@ def test_uv_looks_at_a_page_of_links_beside_the_index(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("joint", [" && ", "\nRUN "])
 def test_a_library_of_today_takes_the_place_of_an_old_jaxlib_on_one_line_too(tmp_path, monkeypatch, joint):
-    base = "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nRUN apt-get install -y python3 python3-pip\n"
+    base = "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
     steps = (f"pip install jaxlib==0.1.65+cuda112 -f {JAX}", "pip install jax==0.2.17", "pip install --upgrade flax")
     text = f"{base}RUN {joint.join(steps)}\n"
     assert ("accidental-cpu-wheel", "error") in told(tmp_path, monkeypatch, {"Dockerfile": text})
@@ -196,7 +196,7 @@ def test_a_project_is_solved_as_a_whole(tmp_path, monkeypatch):
         '[tool.uv]\nno-build-isolation-package = ["flash-attn"]\n[tool.uv.sources]\ntorch = { index = "pt" }\n'
         f'[[tool.uv.index]]\nname = "pt"\nurl = "{PYTORCH}/cu128"\nexplicit = true\n'
     )
-    base = "FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nRUN apt-get install -y python3\n"
+    base = "FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nRUN apt-get update && apt-get install -y python3\n"
     files = {"pyproject.toml": project, "Dockerfile": f"{base}{UV}COPY pyproject.toml .\nRUN uv sync\n"}
     assert "abi-mismatch" not in errors(told(tmp_path, monkeypatch, files))
 
@@ -274,7 +274,7 @@ def test_a_servers_image_has_what_its_release_pins(tmp_path, monkeypatch, base, 
     ],
 )
 def test_the_systems_pip_is_refused_in_any_form(tmp_path, monkeypatch, run, refused):
-    text = f"FROM ubuntu:24.04\nRUN apt-get install -y python3-pip\nRUN {run}\n"
+    text = f"FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN {run}\n"
     found = errors(told(tmp_path, monkeypatch, {"Dockerfile": text}))
     assert ("python-externally-managed" in found) is refused
 

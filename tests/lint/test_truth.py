@@ -88,7 +88,7 @@ TOLD = [
     ((f"{SLIM}RUN pip install torch==2.0.1+cu118 torchvision==0.15.2+cu118 --index-url {WHL}/cu118\n"
      "RUN pip install xformers\n"), "framework-pair-mismatch", "Ask for xformers==0.0.22."),
     (("FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.11 python3-pip\n"
-     "RUN pip3 install tensorflow-gpu\n"), "version-does-not-exist", "Ask for 'tensorflow-gpu<=2.11.0'."),
+     "RUN pip3 install tensorflow-gpu\n"), "version-does-not-exist", "Ask for tensorflow-gpu==2.11.0."),
     # ends of systems, by number, code name, stream, or a tag that stood still
     ("FROM centos:7\nRUN yum install -y gcc\n", "base-tag-eol",
      "Take quay.io/centos/centos:stream9, whose system has Python 3.9."),
@@ -129,6 +129,12 @@ DEVEL = (
     "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
     "ENV TORCH_CUDA_ARCH_LIST=8.6\nRUN pip3 install torch{}\nRUN pip3 install --no-build-isolation {}\n"
 )
+APT = "RUN apt-get update && apt-get install -y {} && rm -rf /var/lib/apt/lists/*\n"
+FOCAL = "FROM ubuntu:20.04\nRUN add-apt-repository ppa:deadsnakes/ppa\n" + APT.format("python3.10 python3-pip")
+BIONIC = "FROM ubuntu:18.04\n" + APT.format("python3 curl") + "RUN ln -sf /usr/bin/python3.6 /usr/bin/python\n"
+GET = "RUN curl -O https://bootstrap.pypa.io/{}get-pip.py && python get-pip.py\n"
+RESERVED = "services:\n  a:\n    image: x:1\n    deploy:\n      resources:\n        reservations:\n          devices:\n"
+RESERVED += "            - {driver: nvidia, capabilities: [gpu], %s}\n"
 GIT = "RUN pip install git+https://github.com/openai/whisper.git\n"
 
 PAIRS = [
@@ -155,6 +161,40 @@ PAIRS = [
     ("FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip\n" + GIT,
      "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip git\n" + GIT,
      "Dockerfile", "build-tools-missing"),
+    # such images ship no lists of packages, and a step may remove what an earlier one has fetched
+    ("FROM ubuntu:22.04\nRUN apt-get install -y git\n", "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y git\n",
+     "Dockerfile", "apt-lists-missing"),
+    ("FROM python:3.11-slim\n" + APT.format("git") + "RUN apt-get install -y ffmpeg\n",
+     "FROM python:3.11-slim\n" + APT.format("git") + "RUN apt-get update -y\nRUN apt-get install -y ffmpeg\n",
+     "Dockerfile", "apt-lists-missing"),
+    ("FROM debian:12\n" + APT.format("git") + "RUN apt-get install -y git ffmpeg\n",
+     "FROM debian:12\n" + APT.format("git") + "RUN apt-get install -y git ca-certificates\n",
+     "Dockerfile", "apt-lists-missing"),
+    # a bare pip is that of the system's Python, unless a link or another pip has taken its name
+    (FOCAL + "RUN pip3 install torch==2.5.0\n", FOCAL + "RUN python3.10 -m pip install torch==2.5.0\n",
+     "Dockerfile", "python-unsupported"),
+    (FOCAL + "RUN python3 -m pip install -U pip && pip install torch==2.5.0\n",
+     FOCAL + "RUN python3.10 -m pip install -U pip && pip install torch==2.5.0\n", "Dockerfile", "python-unsupported"),
+    (FOCAL + "RUN ln -s /usr/bin/python3.10 /usr/local/bin/python\nRUN pip install torch==2.5.0\n",
+     FOCAL + "RUN ln -sf /usr/bin/python3.10 /usr/bin/python3\nRUN pip install torch==2.5.0\n",
+     "Dockerfile", "python-unsupported"),
+    (BIONIC + GET.format(""), BIONIC + GET.format("pip/3.6/"), "Dockerfile", "python-unsupported"),
+    # GitHub's machines that are no more, and a number whose last zero YAML drops
+    (FLOW.format("ubuntu-20.04", "'3.8'", SETUP), FLOW.format("ubuntu-22.04", "'3.8'", SETUP),
+     ".github/workflows/ci.yml", "source-gone"),
+    (FLOW.format("[self-hosted, ubuntu-22.04]\n    container: x:1\n  b:\n    runs-on: macos-12", "'3.8'", SETUP),
+     FLOW.format("[self-hosted, macos-12]", "'3.8'", SETUP), ".github/workflows/ci.yml", "source-gone"),
+    (FLOW.format("ubuntu-latest", "3.10", SETUP), FLOW.format("ubuntu-latest", "'3.10'", SETUP),
+     ".github/workflows/ci.yml", "python-unsupported"),
+    (RESERVED % "count: 2, device_ids: ['0', '1']", RESERVED % "device_ids: ['0', '1']", "compose.yaml", "instruction-unknown"),
+    ("opencv-python==4.9.0.80\nnumpy==2.2.6\n", "opencv-python==4.10.0.84\nnumpy==2.2.6\n",
+     "requirements.txt", "numpy-abi-mismatch"),
+    ("opencv-python==4.9.0.80\nnumpy==2.2.6\n", "opencv-python==4.9.0.80\nnumpy==1.26.4\n",
+     "requirements.txt", "numpy-abi-mismatch"),
+    # nothing is installed before all of pip's list was read
+    ("dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-scatter==2.0.9\n",
+     "dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-geometric==2.0.4\n",
+     "environment.yml", "build-tools-missing"),
 ]  # fmt: skip
 
 
@@ -162,3 +202,38 @@ PAIRS = [
 def test_a_step_that_cannot_work_is_told_and_its_neighbour_is_not(faulty, sound, file, code):
     assert said(faulty, code, file).startswith("error")
     assert said(sound, code, file) == ""
+
+
+SBATCH = "#!/bin/bash\n#SBATCH --time=1:00:00\n{}module load cuda cudnn\npython train.py\n"
+FEATURE = '{"image": "python:3.11", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {}}%s}'
+AUDIO = "RUN pip install torch==2.2.0 torchaudio 'numpy<2'\n"
+PAGE = "torch==2.1.0\n--find-links https://data.pyg.org/whl/torch-2.1.0+{}.html\ntorch-scatter\ntorch-sparse\n"
+MILD = [
+    (SBATCH.format(""), SBATCH.format("#SBATCH --partition=gpu\n"), "job.sh", "gpus-too-few"),
+    (SBATCH.format(""), SBATCH.format("").replace("python train.py", "pip install torch"), "job.sh", "gpus-too-few"),
+    (FEATURE % "", FEATURE % ', "hostRequirements": {"gpu": "optional"}', "devcontainer.json", "container-no-gpu"),
+    # pip takes the newest companion whose metadata does not name the framework, where the Python has it
+    ("FROM python:3.11\n" + AUDIO, "FROM python:3.9\n" + AUDIO, "Dockerfile", "framework-pair-mismatch"),
+    (PAGE.format("cpu"), PAGE.format("cu121"), "requirements.txt", "framework-build-tag-mismatch"),
+    # of a line that begins with an option pip reads options alone
+    ("-f https://a.example/wheels.html jax[cuda12]\n", "-f https://a.example/wheels.html\njax[cuda12]\n",
+     "requirements.txt", "requirement-unreadable"),
+    ("opencv-python==4.8.1.78\ntqdm\n", "opencv-python==4.8.1.78\nnumpy<2\n", "requirements.txt", "numpy-abi-mismatch"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("faulty", "sound", "file", "code"), MILD)
+def test_what_somebody_would_want_to_know_is_a_warning_and_its_neighbour_is_not(faulty, sound, file, code):
+    assert said(faulty, code, file).startswith("warning")
+    assert said(sound, code, file) == ""
+
+
+def test_a_page_of_a_patch_release_may_hold_the_extensions():
+    text = "FROM python:3.11\nRUN pip install -U pip torch==2.1.2\nRUN pip install torch-scatter -f {}\n"
+    page = "https://data.pyg.org/whl/torch-2.1.2+cu121.html"
+    assert said(text.format(page), "build-tools-missing") == ""
+
+
+def test_one_cause_on_a_base_is_told_once():
+    text = "FROM python:3.10-slim-buster\nRUN apt-get update\n"
+    assert said(text, "base-tag-eol").splitlines()[1:] == []

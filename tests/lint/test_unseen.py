@@ -12,12 +12,14 @@ from compat.matrix import matrix
 
 MATRIX = matrix()
 JAX = "https://storage.googleapis.com/jax-releases"
-CUDNN8 = "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
-CUDA11 = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+CUDNN8 = (
+    "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
+)
+CUDA11 = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
 LINKS = "-f https://download.pytorch.org/whl/torch_stable.html"
-BOARD = "FROM nvcr.io/nvidia/l4t-base:r35.2.1\nRUN apt-get install -y python3-pip\n"
+BOARD = "FROM nvcr.io/nvidia/l4t-base:r35.2.1\nRUN apt-get update && apt-get install -y python3-pip\n"
 NIGHTLY = "https://download.pytorch.org/whl/nightly"
-RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
 JAXLIB = f"RUN pip install jax==0.4.20 jaxlib==0.4.20+cuda11.cudnn86 -f {JAX}/jax_cuda_releases.html\n"
 OLD_PYTHON = RUNTIME.replace("22.04", "20.04")
 STUBS = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"
@@ -31,9 +33,11 @@ XPU = "https://download.pytorch.org/whl/xpu"
 
 FETCHED = "curl -O https://bootstrap.pypa.io/get-pip.py"
 ORT = CUDNN8.replace("11.8.0-cudnn8", "12.1.1-cudnn8") + "RUN pip install onnxruntime-gpu==1.18.0\n"
-EARLY = "FROM nvidia/cuda:11.3.1-cudnn8-runtime-ubuntu20.04\nRUN apt-get install -y python3 python3-pip\n"
+EARLY = (
+    "FROM nvidia/cuda:11.3.1-cudnn8-runtime-ubuntu20.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
+)
 
-XENIAL = "FROM ubuntu:16.04\nRUN apt-get install -y python3-pip\n"
+XENIAL = "FROM ubuntu:16.04\nRUN apt-get update && apt-get install -y python3-pip\n"
 KEYED = (
     "FROM ubuntu:18.04\nRUN curl https://developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64/{}.pub | "
     "apt-key add - && curl https://developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64/{}.pub | apt-key add - && "
@@ -59,7 +63,7 @@ PAIRS = {
     "a bound that the shell takes for a file to write": (
         "requirement-unquoted", False,
         "FROM python:3.10\nRUN uv pip install six>=1.0\n",
-        ("FROM python:3.10\nRUN apt-get install -y libc6>=2.0\n", "FROM python:3.10\nCMD pip install six>=1.0\n"),
+        ("FROM python:3.10\nRUN apt-get update && apt-get install -y libc6>=2.0\n", "FROM python:3.10\nCMD pip install six>=1.0\n"),
     ),
     "a quotation that nothing closes": (
         "instruction-unknown", True,
@@ -115,23 +119,23 @@ PAIRS = {
     ),
     "the same, run by Python 2": (
         "python-unsupported", True,
-        f"FROM ubuntu:18.04\nRUN apt-get install -y curl python-dev && {FETCHED} && python get-pip.py\n",
+        f"FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y curl python-dev && {FETCHED} && python get-pip.py\n",
         [
-            f"FROM ubuntu:18.04\nRUN apt-get install -y curl && {FETCHED} && python get-pip.py\n",
-            f"FROM python:3.10\nRUN apt-get install -y python-dev; {FETCHED} && python get-pip.py\n",
+            f"FROM ubuntu:18.04\nRUN apt-get update && apt-get install -y curl && {FETCHED} && python get-pip.py\n",
+            f"FROM python:3.10\nRUN apt-get update && apt-get install -y python-dev; {FETCHED} && python get-pip.py\n",
         ],
     ),
     "a package that left the system of the base": (
         "source-gone", True, "FROM python:3.11-slim-trixie\nRUN apt-get update && apt-get install -y libgl1-mesa-glx\n",
         [
             "FROM python:3.11-slim-bookworm\nRUN apt-get update && apt-get install -y libgl1-mesa-glx\n",
-            "FROM python:3.11-slim-trixie\nRUN apt-get install -y libgl1-mesa-glx || apt-get install -y libgl1\n",
+            "FROM python:3.11-slim-trixie\nRUN apt-get update && apt-get install -y libgl1-mesa-glx || apt-get install -y libgl1\n",
             "FROM ubuntu:noble\nRUN add-apt-repository -y ppa:x/y && apt-get install -y python3-distutils\n",
         ],
     ),
     "the same, of Ubuntu by its code name": (
-        "source-gone", True, "FROM ubuntu:noble\nRUN apt-get install -y python3-distutils\n",
-        ["FROM ubuntu:jammy\nRUN apt-get install -y python3-distutils\n"],
+        "source-gone", True, "FROM ubuntu:noble\nRUN apt-get update && apt-get install -y python3-distutils\n",
+        ["FROM ubuntu:jammy\nRUN apt-get update && apt-get install -y python3-distutils\n"],
     ),
     "an address that GitHub has switched off": (
         "source-gone", True, "FROM python:3.11\nRUN pip install git+git://github.com/NVIDIA/apex.git#egg=apex\n",
@@ -310,8 +314,8 @@ PAIRS = {
         ["FROM python:3.10\nRUN pip install 'tensorflow[and-cuda]~=2.14.0' tensorrt\n"],
     ),
     "a library of the driver for coding video": (
-        "image-ships-driver", False, RUNTIME + "RUN apt-get install -y libnvidia-decode-525-server\n",
-        [RUNTIME + "RUN apt-get install -y libnvinfer10 libnvjpeg-12-4\n"],
+        "image-ships-driver", False, RUNTIME + "RUN apt-get update && apt-get install -y libnvidia-decode-525-server\n",
+        [RUNTIME + "RUN apt-get update && apt-get install -y libnvinfer10 libnvjpeg-12-4\n"],
     ),
     "an extra of jax that pins a build of another page": (
         "index-missing", True, CUDNN8 + "RUN pip install 'jax[cuda12_pip]==0.4.20'\n",
@@ -340,7 +344,7 @@ PAIRS = {
     "a jaxlib that finds no cuDNN": (
         "library-missing", True, CUDA11 + JAXLIB,
         [CUDNN8 + JAXLIB, CUDA11 + "RUN pip install nvidia-cudnn-cu11==8.9.6.50\n" + JAXLIB,
-         CUDA11 + "RUN apt-get install -y libcudnn8\n" + JAXLIB, "FROM nvcr.io/nvidia/pytorch:22.03-py3\n" + JAXLIB],
+         CUDA11 + "RUN apt-get update && apt-get install -y libcudnn8\n" + JAXLIB, "FROM nvcr.io/nvidia/pytorch:22.03-py3\n" + JAXLIB],
     ),
     "a jaxlib of another CUDA": (
         "base-runtime-mismatch", True, CUDNN8 + JAXLIB.replace("cuda11.cudnn86", "cuda12.cudnn89"),
@@ -357,7 +361,7 @@ PAIRS = {
     ),
     "what an application brings, without cuDNN": (
         "library-missing", True, OLD_PYTHON + "RUN pip install faster-whisper\n",
-        [OLD_PYTHON + "RUN apt-get install -y libcudnn9-cuda-12\nRUN pip install faster-whisper\n",
+        [OLD_PYTHON + "RUN apt-get update && apt-get install -y libcudnn9-cuda-12\nRUN pip install faster-whisper\n",
          RUNTIME + "RUN pip install faster-whisper\n",  # does without cuDNN by then
          OLD_PYTHON + "RUN pip install sentence-transformers\n"],
     ),
@@ -408,16 +412,16 @@ PAIRS = {
         "base-python-missing", True,
         "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y git curl make python3\nRUN pip install numpy\n",
         [
-            "FROM ubuntu:22.04\nRUN apt-get install -y git python3 python3-pip\nRUN pip install numpy\n",
-            "FROM ubuntu:22.04\nRUN apt-get install -y git python3\nRUN git clone x && pip install numpy\n",
-            "FROM ubuntu:22.04\nRUN apt-get install -y curl python3\nRUN curl -O get-pip.py && pip install numpy\n",
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y git python3 python3-pip\nRUN pip install numpy\n",
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y git python3\nRUN git clone x && pip install numpy\n",
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y curl python3\nRUN curl -O get-pip.py && pip install numpy\n",
         ],
     ),
     "an extension that asks nvcc": (
         "image-runtime-not-devel", True, RUNTIME + "RUN pip install flash-attn --no-build-isolation\n",
         [
             RUNTIME.replace("runtime", "devel") + "RUN pip install flash-attn --no-build-isolation\n",
-            RUNTIME + "RUN apt-get install -y cuda-nvcc-12-4\nRUN pip install flash-attn --no-build-isolation\n",
+            RUNTIME + "RUN apt-get update && apt-get install -y cuda-nvcc-12-4\nRUN pip install flash-attn --no-build-isolation\n",
             RUNTIME + "RUN FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip install flash-attn --no-build-isolation\n",
             RUNTIME + "RUN pip install https://x/y/flash_attn-2.8.3%2Bcu12torch2.6-cp310-cp310-linux_x86_64.whl\n",
             "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install flash-attn --no-build-isolation\n",
@@ -445,27 +449,27 @@ PAIRS = {
     ),
     "a compiled extension, by more than the name of a user": (
         "toolkit-mismatch-extension", True,
-        ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
+        ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
         "RUN pip install torch==1.13.0\nRUN pip install deepspeed\n"),
         [
-            ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
+            ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
             "RUN pip install torch==1.13.0\nRUN useradd -m deepspeed && mkdir /apex && chown deepspeed /apex\n"),
-            ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
+            ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n"
             "RUN pip install torch==1.13.0\nRUN pip install deepspeed --find-links=https://a.example/wheels.html\n"),
         ],
     ),
     "packages that bring the driver along": (
         "image-ships-driver", False, "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cuda-runtime-12-4\n",
-        ["FROM ubuntu:22.04\nRUN apt-get install -y cuda-toolkit-12-4 cuda-libraries-12-4 cuda-compat-12-4\n"],
+        ["FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cuda-toolkit-12-4 cuda-libraries-12-4 cuda-compat-12-4\n"],
     ),
     "a Python that a moving image left behind": (
         "python-unsupported", True,
-        "FROM ubuntu:latest\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.11.0\n",
+        "FROM ubuntu:latest\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install tensorflow==2.11.0\n",
         [
-            "FROM ubuntu:latest\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.9.1\n",
+            "FROM ubuntu:latest\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install torch==2.9.1\n",
             ("FROM ubuntu\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.10\n"
             "RUN pip install tensorflow==2.11.0\n"),
-            "FROM ubuntu:20.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.11.0\n",
+            "FROM ubuntu:20.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip install tensorflow==2.11.0\n",
         ],
     ),
     "a stale nightly that nothing answers for": (
@@ -508,7 +512,7 @@ PAIRS = {
     "a build for Intel's GPUs without Level Zero": (
         "intel-no-compute-runtime", False, f"FROM python:3.11\nRUN pip install torch==2.6.0 -i {XPU}\n",
         [
-            f"FROM python:3.11\nRUN apt-get install -y libze1 libze-intel-gpu1\nRUN pip install torch==2.6.0 -i {XPU}\n",
+            f"FROM python:3.11\nRUN apt-get update && apt-get install -y libze1 libze-intel-gpu1\nRUN pip install torch==2.6.0 -i {XPU}\n",
             f"FROM intel/oneapi-runtime:2025.3.1\nRUN pip install torch==2.6.0 -i {XPU}\n",
             "FROM python:3.11\nRUN pip install torch==2.6.0 -i https://download.pytorch.org/whl/cpu\n",
         ],

@@ -12,7 +12,7 @@ SLIM = "FROM python:3.10-slim-trixie\n"
 
 
 def on(image):
-    return f"FROM {image}\nRUN apt-get install -y python3-pip\n"
+    return f"FROM {image}\nRUN apt-get update && apt-get install -y python3-pip\n"
 
 
 OLDER = on("nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04")

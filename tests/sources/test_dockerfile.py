@@ -94,7 +94,7 @@ def test_cmd_and_entrypoint_run_later():
 
 
 def test_other_managers():
-    text = "FROM a:1\nRUN apt-get install -y python3.11 libfoo=1.2 && conda install -y -c pytorch pytorch::pytorch=1.12 cudatoolkit=11.3.*\n"
+    text = "FROM a:1\nRUN apt-get update && apt-get install -y python3.11 libfoo=1.2 && conda install -y -c pytorch pytorch::pytorch=1.12 cudatoolkit=11.3.*\n"
     steps = {step.manager: step for step in stage(text).installs}
     assert [request.text for request in steps["apt"].requests] == ["python3.11", "libfoo==1.2"]
     assert [request.text for request in steps["conda"].requests] == ["pytorch==1.12.*", "cudatoolkit==11.3.*"]
