@@ -337,6 +337,15 @@ def systems_of(base: Base, matrix: Matrix) -> list[System]:
     return sorted(rows, key=lambda row: versions.release(row.os.lstrip("abcdefghijklmnopqrstuvwxyz")))[-2:]
 
 
+def archive_of(base: Base, matrix: Matrix) -> System | None:
+    """The system whose packages apt gives: of Python's images that name none the newest, as far as they are rebuilt."""
+    turn, plain = matrix.turn("python-image"), re.fullmatch(r"(?:3(?:\.\d+)?|latest)?(?:-?slim)?", base.tag)
+    if base.repository != "python" or base.digest or not plain:
+        return matrix.system(base.os) if base.os else None
+    old = base.python != "unknown" and not versions.at_least(base.python, turn.version)
+    return None if old else matrix.system(turn.name)
+
+
 def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
     """Pythons that a framework image of unknown Python can have: those of its framework's wheels; empty if not known.
 

@@ -281,6 +281,9 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         own = {one.request.name for one in scene.taken if one.step.branch == inside.step.branch}
         if inside.step.branch and not outside.step.branch and outside.request.name in own:
             return
+        package = scene.matrix.package(inside.request.name)
+        if package and inside.build and package.follows in inside.build.undeclared and not inside.request.exact:
+            return  # another release of its framework than the one that is there: told as a pair
     parts = sorted(
         ((item, dispute.left), (other, dispute.right)),
         key=lambda each: (each[1].kind, versions.release(each[1].number or "0")),

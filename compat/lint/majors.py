@@ -83,7 +83,8 @@ def compiled_before(scene: Scene) -> Iterator[Finding]:
                 continue
             beside = [one for one in pins if alike(one.step, item.step) and not alternatives(one, item)]
             last = next((one for one in beside if versions.at_least(one.request.exact, row.version)), None)
-            open_ = _is_bare(scene, row.name) and _is_taken(row, item, scene, own=True)
+            unread = any(step.files for part in scene.chain for step in part.installs)
+            open_ = not unread and _is_bare(scene, row.name) and _is_taken(row, item, scene, own=True)
             if last is None and (beside or not open_ or _is_bounded(row, (), scene)):
                 continue
             takes = f"{last.request.text} is asked for" if last else f"nothing bounds {row.name}"
@@ -91,7 +92,7 @@ def compiled_before(scene: Scene) -> Iterator[Finding]:
                 "numpy-abi-mismatch", item, scene,
                 f"{item.text} does not load with {row.name} {row.version} and later, and {takes}.",
                 severity="error" if last else "warning", confidence="certain" if last else "likely",
-                fix=f"Add {row.name}<{versions.major(row.version)}.", rows=(row,),
+                fix=f"{'Pin' if last else 'Add'} {row.name}<{versions.major(row.version)}.", rows=(row,),
             )  # fmt: skip
             break
 

@@ -64,8 +64,7 @@ class BaseAptKeyRotated(FileRule):
 class AptListsMissing(FileRule):
     """apt has no lists of packages at this step.
 
-    Steps of apt that install packages, on an image of Ubuntu, Debian, NVIDIA or Python (slim), with no `apt-get update`
-    before them, or after the lists were removed.
+    Steps of apt that install packages with no `apt-get update` before them, or after the lists were removed.
 
     Why: These images ship no lists: apt stops with "Unable to locate package".
     Fix: Write `apt-get update &&` before it, in the same RUN, and remove the lists behind the last install alone.
@@ -77,8 +76,7 @@ class AptListsMissing(FileRule):
 class SourceGone(FileRule):
     """What a step asks for is no longer served.
 
-    Addresses of hosts that were switched off, machines of GitHub that were removed, and packages of apt that the base's
-    system does not have.
+    Addresses of hosts that were switched off, machines of GitHub, and packages that the base's system does not have.
 
     Why: The step stops.
     Fix: Take what came in its place.
@@ -396,7 +394,7 @@ class WishUnsatisfiable(FileRule):
 RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, AptListsMissing, BaseRuntimeMismatch, BasePythonMissing,
     PythonExternallyManaged, DoubleCuda, DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel,
-    VersionDoesNotExist, NightlyUnpinned, SourceGone, RequirementUnreadable, RequirementUnquoted,
-    InstructionUnknown, PinMissing, GpuQueryAtBuild, DevicesHardcoded, GpusTooFew, AptKeyDeprecated,
-    ContainerRuntimeInImage, RootUser, RequiredMissing, WishUnsatisfiable,
+    VersionDoesNotExist, NightlyUnpinned, SourceGone, RequirementUnreadable, RequirementUnquoted, InstructionUnknown,
+    PinMissing, GpuQueryAtBuild, DevicesHardcoded, GpusTooFew, AptKeyDeprecated, ContainerRuntimeInImage, RootUser,
+    RequiredMissing, WishUnsatisfiable,
 )  # fmt: skip

@@ -111,7 +111,7 @@ def _first_update(scene: Scene) -> Command | None:
 
 def departed(scene: Scene) -> Iterator[Finding]:
     """source-gone: packages that left the system of the base."""
-    row = scene.matrix.system(scene.base.os) if scene.base and scene.base.os else None
+    row = bases.archive_of(scene.base, scene.matrix) if scene.base else None
     if row is None or any(images.ARCHIVES.search(command.text) for command in scene.commands):
         return
     gone = dict(name.partition("=")[::2] for name in row.gone)

@@ -258,11 +258,15 @@ class Walk:
         pythons = {place.python} if place.python else named
         rows = (row for row in self.matrix.builds(package.name) if any(one.has(row) for one in places))
         rows = (row for row in rows if self.platform in row.platforms and versions.admits(request.spec, row.version))
+        releases: dict[str, list[Build]] = {}
         for row in sorted(rows, key=lambda row: versions.parsed(row.version), reverse=True):
-            if not self._excludes(request, row, {lead.name: lead.exact}):
+            releases.setdefault(row.version, []).append(row)
+        for version, every in releases.items():
+            if not all(self._excludes(request, row, {lead.name: lead.exact}) for row in every):
                 return ""
-            if lead.name in row.undeclared:
-                return f"=={row.version}" if 2 * len(pythons & {*row.python}) > len(pythons) else ""
+            if all(lead.name in row.undeclared for row in every):
+                here = pythons & {python for row in every for python in row.python}
+                return f"=={version}" if 2 * len(here) > len(pythons) else ""
         return ""
 
     def _there(self, name: str, step: Install) -> Taken | None:

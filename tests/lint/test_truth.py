@@ -179,6 +179,11 @@ PAIRS = [
      FOCAL + "RUN ln -sf /usr/bin/python3.10 /usr/bin/python3\nRUN pip install torch==2.5.0\n",
      "Dockerfile", "python-unsupported"),
     (BIONIC + GET.format(""), BIONIC + GET.format("pip/3.6/"), "Dockerfile", "python-unsupported"),
+    # an image of Python that names no system is made from the newest Debian
+    ("FROM python:3.11-slim\n" + APT.format("libgl1-mesa-glx"), "FROM python:3.11.4-slim\n" + APT.format("libgl1-mesa-glx"),
+     "Dockerfile", "source-gone"),
+    ("FROM python:3\n" + APT.format("libgl1-mesa-glx"), "FROM python:3.8-slim\n" + APT.format("libgl1-mesa-glx"),
+     "Dockerfile", "source-gone"),
     # GitHub's machines that are no more, and a number whose last zero YAML drops
     (FLOW.format("ubuntu-20.04", "'3.8'", SETUP), FLOW.format("ubuntu-22.04", "'3.8'", SETUP),
      ".github/workflows/ci.yml", "source-gone"),
