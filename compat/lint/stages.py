@@ -71,22 +71,19 @@ def _scene(
     image the machine that the file is meant for says the system, its C library and its Python.
     """
     bare = machine if base is None else None
-    arch = _arch(ask, stage, base)
     commands = tuple(command for part in chain for command in part.commands)
     own = bases.python_of(base, matrix) if base else ""
     others = brings_pythons(commands, own)
     python = "" if others else own if base else _asked_python(ask)
     python = _python_of_venv(commands) or python or _minor(bare.python if bare else None)
     named = _of_names(base, chain, own) if base else {}
-    if len({*named.values()}) == 1:
-        python = next(iter(named.values()))
-    conda: list[Request] = []
-    apt: list[Request] = []
+    python = next(iter(named.values())) if len({*named.values()}) == 1 else python
+    conda, apt = list[Request](), list[Request]()
     listed = tuple(one for part in chain for step in part.installs if step.manager == "apt" for one in step.requests)
     beside = base is not None and not named and bool(pythons_of_apt(listed) - {python})
     glibc = bases.glibc_of(base, matrix) if base else (bare.glibc or "") if bare else ""
     known = Scene(
-        ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, commands=commands, arch=arch,
+        ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, commands=commands, arch=_arch(ask, stage, base),
         python="" if beside else python, apt=listed, glibc=glibc, final=stage is ask.final or ask.kind not in BUILT,
         machine=machine, has_python=_has_python(chain, base, commands),
         device=vendor_runtime(machine) if machine else "", place=place,
