@@ -10,7 +10,7 @@ from compat.reading.claims import Claim, Weight
 from compat.reading.values import empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from compat.reading.page import Pair
 
@@ -98,6 +98,24 @@ def device(value: str, **known: str) -> Gpu | None:
     told = vendor(name)  # makers whose tools print tables like nvidia-smi's are never the one that it would be
     maker = "amd" if target.startswith("gfx") else told if told in OTHERS else known.get("vendor") or told
     return Gpu(name=name, target=target, vendor=maker)
+
+
+def card(pattern: str, *, vendor: str = "", weight: Weight = Weight.RUNNING) -> Callable[[str], Iterator[Claim]]:
+    """A reader of a card that a line names.
+
+    ``pattern``: its groups are ``name``, ``key`` (its number or UUID), and ``target`` or ``major`` and ``minor``; each
+    may be missing, but not name and target both.
+    """
+    shape = re.compile(pattern)
+
+    def read(line: str) -> Iterator[Claim]:
+        told = {key: value or "" for key, value in found.groupdict().items()} if (found := shape.search(line)) else {}
+        target = sm(told["major"], told["minor"]) if told.get("major") else told.get("target", "")
+        nameless = Gpu(target=target, vendor=vendor) if target else None
+        if gpu := device(told["name"], target=target, vendor=vendor) if told.get("name") else nameless:
+            yield Claim("gpus", gpu, key=told.get("key", ""), weight=weight)
+
+    return read
 
 
 def indexed(pair: Pair) -> Iterator[Claim]:

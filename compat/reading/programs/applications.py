@@ -44,7 +44,6 @@ _NEEDLES: Final = (
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
-_USING = re.compile(r"using device (?:CUDA|ROCm|Vulkan|SYCL)(\d+) \((.+?)\)(?: |$)")
 _ENUMERATED = re.compile(
     r"Library:(\w+)\} Name:\S* Description:(.+?) FilterID:.{0,300}?ComputeMajor:(\d+) ComputeMinor:(\d+)"
     r" DriverMajor:(\d+) DriverMinor:(\d+)"
@@ -54,9 +53,6 @@ _MAPPED = re.compile(r"([A-Z][A-Z0-9_]+):(\S*)")
 _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
 _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
 _WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
-_NUMBERED = re.compile(r"\[(\d{1,2})\] CUDA device name: (.{3,60})$")
-_CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
-_GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
 _WARNED = re.compile(r"([^:\"'“‘`>\n]{3,60}?) with CUDA capability (sm_\d{2,3})[af]? is not compatible")
 _NAMED = re.compile(r"(?:cuda|xpu|privateuseone|mps|npu):?(\d+)?\s+:?\s*(.+)")
 
@@ -100,35 +96,10 @@ def _enumerated(line: str) -> Iterator[Claim]:
             yield Claim("driver_cuda", ".".join(driver))
 
 
-def _using(line: str) -> Iterator[Claim]:
-    """llama.cpp's choice: ``using device CUDA0 (NVIDIA GeForce RTX 3060)``."""
-    if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
-        yield Claim("gpus", gpu, key=found.group(1))
-
-
 def _warned(line: str) -> Iterator[Claim]:
     """Torch's warning about a card that its build has no code for."""
     if (found := _WARNED.search(line)) and (gpu := devices.device(found.group(1), target=found.group(2))):
         yield Claim("gpus", gpu, key=gpu.name, weight=Weight.LISTED)  # once: a title repeats it
-
-
-def _capable(line: str) -> Iterator[Claim]:
-    """A device in Ollama's early log, which gives its UUID and capability, not its name."""
-    if found := _CAPABLE.search(line):
-        uuid, *digits = found.groups()
-        yield Claim("gpus", Gpu(target=devices.sm(*digits), vendor="nvidia"), key=uuid, weight=Weight.LISTED)
-
-
-def _numbered(line: str) -> Iterator[Claim]:
-    """A device in Ollama's log of NVML, ``[0] CUDA device name: NVIDIA GeForce RTX 3060``."""
-    if (found := _NUMBERED.search(line)) and (gpu := devices.device(found.group(2))):
-        yield Claim("gpus", gpu, key=found.group(1))
-
-
-def _gfx_type(line: str) -> Iterator[Claim]:
-    """The target that Ollama found, in a message about its support."""
-    if found := _GFX_TYPE.search(line):
-        yield Claim("gpus", Gpu(target=found.group(1), vendor="amd"), weight=Weight.LISTED)
 
 
 def _ollama(line: str) -> Iterator[Claim]:
@@ -217,20 +188,24 @@ PROGRAM: Final = Program(
     marked=lambda page, _: (at for at in page.find("torch: ") if _WEBUI.search(page.lines[at].text)),  # its footer
     lines={
         "inference compute": _ollama,
-        "using device ": _using,
+        "using device ": devices.card(r"using device (?:CUDA|ROCm|Vulkan|SYCL)(?P<key>\d+) \((?P<name>.+?)\)(?: |$)"),
         "map[": _mapped,
         "Description:": _enumerated,
         "Device ": _llama,
         "torch-": _yolo,
         "torch: ": _webui,
         "You are running torch ": said("packages", r"You are running torch (\d[\w.+]*)", "torch"),
-        "gpu_type=": _gfx_type,
+        "gpu_type=": devices.card(r"gpu_type=(?P<target>gfx[0-9a-f]{3,5})", vendor="amd", weight=Weight.LISTED),
         "Python, but you have ": said("python", r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b"),
         "NCCL INFO cudaDriverVersion ": said("driver_cuda", r"cudaDriverVersion (\d{4,5})\b", weight=Weight.LISTED),
         "NCCL version ": said("nccl", r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d", weight=Weight.LISTED),
         "with CUDA capability sm_": _warned,
-        "] Compute Capability ": _capable,
-        "] CUDA device name: ": _numbered,
+        "] Compute Capability ": devices.card(
+            r"\[(?P<key>GPU-[0-9a-f-]{8,36})\] Compute Capability (?P<major>\d{1,2})\.(?P<minor>\d)\b",
+            vendor="nvidia",
+            weight=Weight.LISTED,
+        ),
+        "] CUDA device name: ": devices.card(r"\[(?P<key>\d{1,2})\] CUDA device name: (?P<name>.{3,60})$"),
         'msg="detected GPUs"': said(
             "driver_library", r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)", weight=Weight.LISTED
         ),

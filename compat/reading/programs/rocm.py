@@ -55,7 +55,7 @@ _DRIVER = re.compile(r"^\W*Driver version:\s*(\d+(?:\.\d+)+)", re.IGNORECASE)
 _DRIVER_NAME = re.compile(r"^\s*NAME:\s*amdgpu\s*$")
 _DRIVER_VERSION = re.compile(r"^\s*VERSION:\s*(\d+(?:\.\d+)+)\s*$")
 _KERNEL = re.compile(r"^\s*OS_KERNEL_VERSION:\s*(\d+\.\d+\.\d+\S*)")
-_AMDSMI_ROW = re.compile(r"\|\s*[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\s+(AMD [^|]+?)\s*\|")
+_AMDSMI_ROW: Final = r"\|\s*[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\s+(?P<name>AMD [^|]+?)\s*\|"
 _NAMES: Final = ("card series", "device name", "card model")
 # Lines of one agent of rocminfo at most: pools and ISAs included.
 AGENT: Final = 120
@@ -73,12 +73,6 @@ def _market(pair: Pair) -> Iterator[Claim]:
         below = (re.search(r"TARGET_GRAPHICS_VERSION:\s*(\S+)", text) for text in pair.below(12))
         target = next((devices.gfx(found.group(1)) for found in below if found), "")
         yield Claim("gpus", replace(gpu, target=target))
-
-
-def _smi(line: str) -> Iterator[Claim]:
-    """A row of amd-smi's table."""
-    if (found := _AMDSMI_ROW.search(line)) and (gpu := devices.device(found.group(1), vendor="amd")):
-        yield Claim("gpus", gpu)
 
 
 def _tables(view: View) -> Iterator[Claim]:
@@ -200,7 +194,7 @@ PROGRAM: Final = Program(
         "amdgpu version:": said("amdgpu", r"amdgpu version:\s*(\d+(?:\.\d+)+)"),
         "ROCm version:": said("rocm", r"ROCm version:\s*(\d+\.\d+(?:\.\d+)?)"),
         "HIP version:": said("hip", r"HIP version:\s*(\d+(?:\.\d+)+)"),
-        "AMD ": _smi,
+        "AMD ": devices.card(_AMDSMI_ROW, vendor="amd"),
         "Numa Node:": _numa,
         "OS_KERNEL_VERSION:": _kernel,
     },

@@ -26,7 +26,7 @@ from typing import Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
-from compat.facts import Build, Gpu
+from compat.facts import Build
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import Page, Pair, hint
 from compat.reading.program import Program, View, said
@@ -41,9 +41,13 @@ _NEEDLES: Final = (
     "== check python", "== check os platform", "== tensorflow import", "== cuda libs", "== check pips", "== nvidia-smi",
     "tensorflow/core", "tensorflow/stream_executor", "external/local_xla", "tensorflow/compiler",
 )  # fmt: skip
-_CREATED = re.compile(r"device:\s*(\d+), name: ([^,]+), pci bus id: [\w:.]+(?:, compute capability: (\d+)\.(\d)|\))")
-_CAPABILITY = re.compile(r"^\s*major: (\d+) minor: (\d) memoryClockRate")
-_PROPERTIES = re.compile(r"name: (.+?) (?:major: (\d+) minor: (\d)|computeCapability: (\d+)\.(\d))")
+_CREATED: Final = (
+    r"device:\s*(?P<key>\d+), name: (?P<name>[^,]+), pci bus id: [\w:.]+"
+    r"(?:, compute capability: (?P<major>\d+)\.(?P<minor>\d)|\))"
+)
+_PROPERTIES: Final = r"name: (?P<name>.+?) (?:major: |computeCapability: )(?P<major>\d+)(?: minor: |\.)(?P<minor>\d)"
+# The oldest logs print the name on a line of its own.
+_CAPABILITY: Final = r"^\s*major: (?P<major>\d+) minor: (?P<minor>\d) memoryClockRate"
 _DISTRIBUTION = re.compile(r"\('([^']*)', '([^']*)'")
 _PRETTY = re.compile(r"'PRETTY_NAME': '([^']{1,80})'")
 _CUDART = re.compile(r"(/\S*?/cuda[\w.-]*)/\S*libcudart\.so\.(\d+\.\d+\.\d+)")
@@ -67,29 +71,6 @@ def _release(pair: Pair) -> Iterator[Claim]:
     """Python's ``platform.freedesktop_os_release()``, which newer scripts print in place of the distribution."""
     if found := _PRETTY.search(pair.value):
         yield from values.system_claims(found.group(1))
-
-
-def _created(line: str) -> Iterator[Claim]:
-    """A device that TensorFlow made."""
-    if found := _CREATED.search(line):
-        number, name, *digits = found.groups()
-        target = devices.sm(*digits) if all(digits) else ""
-        if gpu := devices.device(name, target=target, vendor="nvidia"):
-            yield Claim("gpus", gpu, key=number)
-
-
-def _capability(line: str) -> Iterator[Claim]:
-    """A device in the oldest logs, which print the name on a line of its own."""
-    if found := _CAPABILITY.match(line):
-        yield Claim("gpus", Gpu(target=devices.sm(*found.groups()), vendor="nvidia"), weight=Weight.LISTED)
-
-
-def _properties(line: str) -> Iterator[Claim]:
-    """A device that the log describes before it is made."""
-    if found := _PROPERTIES.search(line):
-        name, *digits = (part for part in found.groups() if part)
-        if gpu := devices.device(name, target=devices.sm(*digits), vendor="nvidia"):
-            yield Claim("gpus", gpu)
 
 
 def _cudart(line: str) -> Iterator[Claim]:
@@ -149,9 +130,9 @@ PROGRAM: Final = Program(
     marks=_MARKS,
     phrases=_NEEDLES,
     lines={
-        "pci bus id: ": _created,
-        "memoryClockRate": _capability,
-        "name: ": _properties,
+        "pci bus id: ": devices.card(_CREATED, vendor="nvidia"),
+        "memoryClockRate": devices.card(_CAPABILITY, vendor="nvidia", weight=Weight.LISTED),
+        "name: ": devices.card(_PROPERTIES, vendor="nvidia"),
         "kernel ": said("driver", r"kernel (?:version|reported version is):? (\d{3}(?:\.\d+)+)"),
         "libcuda reported": said("driver_library", r"libcuda reported version is: (\d{3}(?:\.\d+)+)"),
         "Loaded ": said("cudnn", r"Loaded (?:runtime CuDNN library: |cuDNN version )(\d[\d.]*)"),
