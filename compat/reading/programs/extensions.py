@@ -49,9 +49,9 @@ _NEEDLES: Final = (
     "Highest Compute Capability", "CUDASpecs(", "HIGHEST_COMPUTE_CAPABILITY", "* Packages:", "* Lightning:",
     "xFormers 0", "WARNING[XFORMERS]",
 )  # fmt: skip
-_HIGHEST = re.compile(
+_HIGHEST: Final = (
     r"(?:[Hh]ighest [Cc]ompute [Cc]apability(?: among GPUs detected)?:\s*\(?|highest_compute_capability=\()"
-    r"(\d+)(?:\.|, )(\d)"
+    r"(?P<major>\d+)(?:\.|, )(?P<minor>\d)"
 )
 _PER_GPU = re.compile(r"\['(\d+\.\d)'(?:, '(\d+\.\d)')*\]")
 _FOUND = re.compile(r"^\s*(PyTorch|Python)\s+(\d\S*) .{0,40}?\(you have (\d[\w.+]*)\)")
@@ -70,12 +70,6 @@ def _built(pair: Pair) -> Iterator[Claim]:
     if found := re.match(r"(\d{1,2})(\d\d)\b", pair.value):
         runtime = f"cuda{found.group(1)}.{int(found.group(2))}"
         yield Claim("builds", Build(runtime=runtime), key="xformers")
-
-
-def _highest(line: str) -> Iterator[Claim]:
-    """The highest compute capability of the devices."""
-    if (found := _HIGHEST.search(line)) and (target := devices.sm(*found.groups())):
-        yield _bare(target)
 
 
 def _each(line: str) -> Iterator[Claim]:
@@ -168,8 +162,7 @@ PROGRAM: Final = Program(
     marks=_MARKS,
     phrases=_NEEDLES,
     lines={
-        "ompute ": _highest,
-        "highest_compute": _highest,
+        **dict.fromkeys(("ompute ", "highest_compute"), devices.card(_HIGHEST, vendor="nvidia", weight=Weight.LISTED)),
         "['": _each,
         "bitsandbytes v": said("packages", r"\bbitsandbytes v(\d+\.\d+(?:\.\d+)?[\w.+]*)", "bitsandbytes"),
         "xFormers 0": said("packages", r"\bxFormers v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", "xformers"),

@@ -28,7 +28,7 @@ import compat.reading.values as values
 from compat import versions
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import Pair, hint, label_of
-from compat.reading.program import Program, View
+from compat.reading.program import Program, View, said
 from compat.reading.systems import architecture, platform, spelling
 
 _COUNT = re.compile(
@@ -49,7 +49,6 @@ _ASIDE = re.compile(
 )
 _PROCESSOR = re.compile(r"ryzen|epyc|threadripper|xeon|\bcore\b|\bi[3579]-|processor|\bcpu\b", re.IGNORECASE)
 _EXAMPLE = re.compile(r"^[^\w\[(<]*e\.?g\b.*", re.IGNORECASE)
-_PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", re.IGNORECASE)
 _DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 # A driver, and the CUDA that it supports: ``NVidia driver v450.66 CUDA 11.0``.
 _DRIVEN = re.compile(r"\W*(?:nvidia )?driver (?:version )?v?\d{3}\.\d+(?:\.\d+)? cuda\b", re.IGNORECASE)
@@ -75,6 +74,19 @@ _BESIDE: Final = (
 _TF = re.compile(r"^\W*(?:v[\w.\-]+|unknown)['\",\s]+(\d+\.\d+(?:\.\d+)?[\w.]*)")
 
 
+def _plain(fact: str, pattern: str, key: str = "") -> values.Reader:
+    """A reader of the first such value in a field."""
+    reader = said(fact, pattern, key, Weight.HAND)
+    return lambda pair: iter(reader(_answer(pair)))
+
+
+_python: Final = _plain("python", r"(?<![\w.])([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\d])")
+_driver: Final = _plain("driver", r"(?<![\d.])(\d{3}(?:\.\d+){1,2})")  # NVIDIA's: three digits before the first dot
+_rocm: Final = _plain("rocm", r"^\D{0,12}(\d\.\d+(?:\.\d+)?)(?![\d])")  # with its name before it, or not
+# Paddle's projects ask for several versions in one field: ``Paddle: 2.4.2  PaddleOCR: 2.6.1``.
+_paddle: Final = _plain("packages", r"(?i)\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", "paddlepaddle")
+
+
 def _os(pair: Pair) -> Iterator[Claim]:
     """A distribution with its release, and what stands beside it; the word Linux before it says nothing more."""
     answer = value = _answer(pair)
@@ -87,19 +99,6 @@ def _os(pair: Pair) -> Iterator[Claim]:
         yield from values.platform_claims(value)
     elif spelling(trimmed) or platform(trimmed):
         yield from hint(values.system_claims(trimmed), Weight.HAND)
-
-
-def _python(pair: Pair) -> Iterator[Claim]:
-    """The first Python version in the field."""
-    value = _answer(pair)
-    if found := re.search(r"(?<![\w.])([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\d])", value):
-        yield Claim("python", found.group(1), weight=Weight.HAND)
-
-
-def _driver(pair: Pair) -> Iterator[Claim]:
-    """An NVIDIA driver: three digits before the first dot."""
-    if found := re.search(r"(?<![\d.])(\d{3}(?:\.\d+){1,2})", _answer(pair)):
-        yield Claim("driver", found.group(1), weight=Weight.HAND)
 
 
 def _cuda(pair: Pair) -> Iterator[Claim]:
@@ -218,18 +217,6 @@ def cards(value: str) -> Iterator[Claim]:
         number = next((int(part) for part in count.groups() if part), 1) if count else 1
         for _ in range(min(max(number, 1), devices.MOST)):
             yield Claim("gpus", gpu, weight=Weight.HAND)
-
-
-def _paddle(pair: Pair) -> Iterator[Claim]:
-    """Paddle's projects ask for several versions in one field: ``Paddle: 2.4.2  PaddleOCR: 2.6.1``."""
-    if found := _PADDLE.search(pair.value):
-        yield Claim("packages", found.group(1), key="paddlepaddle", weight=Weight.HAND)
-
-
-def _rocm(pair: Pair) -> Iterator[Claim]:
-    """A ROCm release, with or without its name before it."""
-    if found := re.match(r"\D{0,12}(\d\.\d+(?:\.\d+)?)(?![\d])", _answer(pair)):
-        yield Claim("rocm", found.group(1), weight=Weight.HAND)
 
 
 def _framework(name: str) -> values.Reader:

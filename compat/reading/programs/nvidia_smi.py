@@ -41,7 +41,6 @@ _MODES: Final = {"E. Process": "exclusive_process", "E. Thread": "exclusive_thre
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
 _SIDE = re.compile(r"\W*Driver Version\s*:\s*\d{3}\.[\d.]{1,9}[\s,|]{1,20}CUDA Version\s*:\s*\d+\.")
 _FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
-_LIST = re.compile(r"\bGPU (\d{1,3}): (.+?) \(UUID")
 _UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
 # What ``-q`` says of one device: the group, then lines within it.
 _PARTS: Final = {
@@ -174,12 +173,6 @@ def _heads(view: View) -> Iterator[Claim]:
                 yield from view.stamp(index, [Claim("driver_cuda", found.group(1))])
 
 
-def _unit(line: str) -> Iterator[Claim]:
-    """A device in ``-L``."""
-    if (found := _LIST.search(line)) and (gpu := devices.device(found.group(2), vendor="nvidia")):
-        yield Claim("gpus", gpu, key=found.group(1))
-
-
 def _rows(view: View) -> Iterator[Claim]:
     """Device rows of the table: index, name, persistence mode, PCI address."""
     seen: set[int] = set()
@@ -276,7 +269,7 @@ PROGRAM: Final = Program(
         "KMD Version": _DRIVER,
         "NVRM version:": said("driver", r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)"),
         "NVML library version": said("driver_library", r"NVML library version: (\d{3}(?:\.\d+)*)"),
-        "(UUID": _unit,
+        "(UUID": devices.card(r"\bGPU (?P<key>\d{1,3}): (?P<name>.+?) \(UUID", vendor="nvidia"),
         " WDDM ": _model,
     },
     beyond=_tables,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from compat.reading.program import View
 
-_BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
+_BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2})\+?(?:rc\d+)?(?=\s|$|\|)")
 _SYS_VERSION: Final = (  # Py_GetVersion: the compiler stands behind it, or below it where sys.version is printed
     r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:(?:\||\().{10,}\[(?:GCC|Clang|MSC)"
     r"|\([\w/.:-]{4,40}, [A-Z][a-z]{2} [ \d]\d \d{4}, \d\d:\d\d:\d\d\) ?$)"
@@ -41,7 +41,6 @@ _SYS_VERSION: Final = (  # Py_GetVersion: the compiler stands behind it, or belo
 _STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
 _CODE = re.compile(r"\s*(?:import |from \w|print ?\()")
 _BESIDE = re.compile(r"python3? -c .{0,100}\)[\"'\s.:]{1,6}(\d+\.\d[\w.+]*)\s*$")
-_GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
 
 
 # Expressions whose answers are no versions: true or false, counts.
@@ -88,12 +87,6 @@ def _cudnn(answer: str) -> Iterator[Claim]:
         yield Claim("cudnn", versions.unpacked_cudnn(int(answer)))
 
 
-def _name(answer: str) -> Iterator[Claim]:
-    """``torch.cuda.get_device_name()``."""
-    if gpu := devices.device(answer):
-        yield Claim("gpus", gpu)
-
-
 def _capability(answer: str) -> Iterator[Claim]:
     """``torch.cuda.get_device_capability()``, a tuple."""
     if target := devices.capability(answer):
@@ -110,22 +103,10 @@ _ANSWERS: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "torch.version.cuda": _cuda,
     "torch.version.hip": _hip,
     "torch.backends.cudnn.version": _cudnn,
-    "torch.cuda.get_device_name": _name,
+    "torch.cuda.get_device_name": devices.card(r"(?P<name>.+)"),
     "torch.cuda.get_device_capability": _capability,
     "platform.platform": values.platform_claims,
 }  # fmt: skip
-
-
-def _banner(line: str) -> Iterator[Claim]:
-    """Python's release in its banner."""
-    if found := _BANNER.match(line):
-        yield Claim("python", found.group(1).rstrip("+"), weight=Weight.LISTED)
-
-
-def _gcc(line: str) -> Iterator[Claim]:
-    """The version sentence of a compiler."""
-    if line.lstrip().startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
-        yield Claim("gcc", found.group(1))
 
 
 def _questions(view: View) -> Iterator[Claim]:
@@ -212,10 +193,10 @@ PROGRAM: Final = Program(
     phrases=(">>> ", "__version__", "torch.version.", "torch.cuda.get_device"),
     marked=lambda page, _: (index for index in page.find("Python ") if _BANNER.match(page.lines[index].text)),
     lines={
-        "Python ": _banner,
+        "Python ": said("python", _BANNER.pattern, weight=Weight.LISTED),
         "[": said("python", _SYS_VERSION, weight=Weight.LISTED),
         ", ": said("python", _SYS_VERSION, weight=Weight.LISTED),
-        "(": _gcc,
+        "(": said("gcc", r"^\s*(?:gcc|g\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)"),
     },
     beyond=_questions,
     alone=True,
