@@ -100,7 +100,7 @@ def device(value: str, **known: str) -> Gpu | None:
     return Gpu(name=name, target=target, vendor=maker)
 
 
-def card(pattern: str, *, vendor: str = "", weight: Weight = Weight.RUNNING) -> Callable[[str], Iterator[Claim]]:
+def card(pattern: str, *, maker: str = "", weight: Weight = Weight.RUNNING) -> Callable[[str], Iterator[Claim]]:
     """A reader of a card that a line names.
 
     ``pattern``: its groups are ``name``, ``key`` (its number or UUID), and ``target`` or ``major`` and ``minor``; each
@@ -110,9 +110,10 @@ def card(pattern: str, *, vendor: str = "", weight: Weight = Weight.RUNNING) -> 
 
     def read(line: str) -> Iterator[Claim]:
         told = {key: value or "" for key, value in found.groupdict().items()} if (found := shape.search(line)) else {}
-        target = sm(told["major"], told["minor"]) if told.get("major") else told.get("target", "")
-        nameless = Gpu(target=target, vendor=vendor) if target else None
-        if gpu := device(told["name"], target=target, vendor=vendor) if told.get("name") else nameless:
+        numbered = told.get("major") and vendor(told.get("name", "")) != "amd"  # older llama.cpp: 11.0 for gfx1100
+        target = sm(told["major"], told["minor"]) if numbered else told.get("target", "")
+        nameless = Gpu(target=target, vendor=maker) if target else None
+        if gpu := device(told["name"], target=target, vendor=maker) if told.get("name") else nameless:
             yield Claim("gpus", gpu, key=told.get("key", ""), weight=weight)
 
     return read

@@ -170,6 +170,7 @@ _SPELLED: Final[Mapping[str, Callable[[str], str]]] = {
     "packages": package_version,
     "driver_cuda": lambda value: versions.unpacked_cuda(int(value)) if value.isdigit() else value,  # 12040 is 12.4
     "cudnn": _unpacked_cudnn,
+    "engine": "docker {}".format,
 }
 
 

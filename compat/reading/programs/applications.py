@@ -43,7 +43,10 @@ _NEEDLES: Final = (
     "] CUDA device name: ", 'msg="detected GPUs"',
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
-_LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
+_LLAMA: Final = (
+    r"^\W*Device (?P<key>\d+): (?P<name>.+?), "
+    r"(?:compute capability (?P<major>\d+)\.(?P<minor>\d+)|(?P<target>gfx[0-9a-f]{3,5}))"
+)
 _ENUMERATED = re.compile(
     r"Library:(\w+)\} Name:\S* Description:(.+?) FilterID:.{0,300}?ComputeMajor:(\d+) ComputeMinor:(\d+)"
     r" DriverMajor:(\d+) DriverMinor:(\d+)"
@@ -132,19 +135,6 @@ def _mapped(line: str) -> Iterator[Claim]:
             yield Claim("env", value, key=name)
 
 
-def _llama(line: str) -> Iterator[Claim]:
-    """One of the devices that llama.cpp lists when it starts."""
-    found = _LLAMA.search(line)
-    if found is None:
-        return
-    number, name, major, minor, target = found.groups()
-    maker = devices.vendor(name)
-    # Older builds print "compute capability 11.0" for gfx1100; that is no NVIDIA target.
-    known = target or ("" if maker == "amd" else devices.sm(major, minor))
-    if gpu := devices.device(name, target=known):
-        yield Claim("gpus", gpu, key=number)
-
-
 def _yolo(line: str) -> Iterator[Claim]:
     """The banner of YOLOv5 and Ultralytics: Python, torch and each CUDA device."""
     found = _YOLO.search(line)
@@ -191,18 +181,18 @@ PROGRAM: Final = Program(
         "using device ": devices.card(r"using device (?:CUDA|ROCm|Vulkan|SYCL)(?P<key>\d+) \((?P<name>.+?)\)(?: |$)"),
         "map[": _mapped,
         "Description:": _enumerated,
-        "Device ": _llama,
+        "Device ": devices.card(_LLAMA),
         "torch-": _yolo,
         "torch: ": _webui,
         "You are running torch ": said("packages", r"You are running torch (\d[\w.+]*)", "torch"),
-        "gpu_type=": devices.card(r"gpu_type=(?P<target>gfx[0-9a-f]{3,5})", vendor="amd", weight=Weight.LISTED),
+        "gpu_type=": devices.card(r"gpu_type=(?P<target>gfx[0-9a-f]{3,5})", maker="amd", weight=Weight.LISTED),
         "Python, but you have ": said("python", r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b"),
         "NCCL INFO cudaDriverVersion ": said("driver_cuda", r"cudaDriverVersion (\d{4,5})\b", weight=Weight.LISTED),
         "NCCL version ": said("nccl", r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d", weight=Weight.LISTED),
         "with CUDA capability sm_": _warned,
         "] Compute Capability ": devices.card(
             r"\[(?P<key>GPU-[0-9a-f-]{8,36})\] Compute Capability (?P<major>\d{1,2})\.(?P<minor>\d)\b",
-            vendor="nvidia",
+            maker="nvidia",
             weight=Weight.LISTED,
         ),
         "] CUDA device name: ": devices.card(r"\[(?P<key>\d{1,2})\] CUDA device name: (?P<name>.{3,60})$"),

@@ -86,12 +86,6 @@ def _architecture(pair: Pair) -> Iterator[Claim]:
         yield from values.arch()(pair)
 
 
-def _version(line: str) -> Iterator[Claim]:
-    """The sentence of ``docker --version``."""
-    if found := re.search(r"Docker version (\d+\.\d+[\w.+-]*)", line):
-        yield Claim("engine", f"docker {found.group(1).rstrip(',.')}")
-
-
 def _server(view: View) -> Iterator[Claim]:
     """The server's version in ``docker version``."""
     for index, _line in view.lines("Server: Docker Engine"):
@@ -119,7 +113,7 @@ PROGRAM: Final = Program(
     # the compute capabilities in nvidia-container-cli's list of devices
     marked=lambda _, found: (one.index for one in found.get("architecture", ()) if _CAPABILITY.fullmatch(one.value)),
     lines={
-        "Docker version ": _version,
+        "Docker version ": said("engine", r"Docker version (\d+\.\d+[\w.+-]*)"),
         **dict.fromkeys(("cli-version", "Container Toolkit CLI version", "nvidia-container-toolkit version"), _CLI),
     },
     beyond=_server,

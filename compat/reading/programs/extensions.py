@@ -162,7 +162,7 @@ PROGRAM: Final = Program(
     marks=_MARKS,
     phrases=_NEEDLES,
     lines={
-        **dict.fromkeys(("ompute ", "highest_compute"), devices.card(_HIGHEST, vendor="nvidia", weight=Weight.LISTED)),
+        **dict.fromkeys(("ompute ", "highest_compute"), devices.card(_HIGHEST, maker="nvidia", weight=Weight.LISTED)),
         "['": _each,
         "bitsandbytes v": said("packages", r"\bbitsandbytes v(\d+\.\d+(?:\.\d+)?[\w.+]*)", "bitsandbytes"),
         "xFormers 0": said("packages", r"\bxFormers v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", "xformers"),

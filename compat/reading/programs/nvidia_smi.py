@@ -269,7 +269,7 @@ PROGRAM: Final = Program(
         "KMD Version": _DRIVER,
         "NVRM version:": said("driver", r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)"),
         "NVML library version": said("driver_library", r"NVML library version: (\d{3}(?:\.\d+)*)"),
-        "(UUID": devices.card(r"\bGPU (?P<key>\d{1,3}): (?P<name>.+?) \(UUID", vendor="nvidia"),
+        "(UUID": devices.card(r"\bGPU (?P<key>\d{1,3}): (?P<name>.+?) \(UUID", maker="nvidia"),
         " WDDM ": _model,
     },
     beyond=_tables,

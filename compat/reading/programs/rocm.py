@@ -194,7 +194,7 @@ PROGRAM: Final = Program(
         "amdgpu version:": said("amdgpu", r"amdgpu version:\s*(\d+(?:\.\d+)+)"),
         "ROCm version:": said("rocm", r"ROCm version:\s*(\d+\.\d+(?:\.\d+)?)"),
         "HIP version:": said("hip", r"HIP version:\s*(\d+(?:\.\d+)+)"),
-        "AMD ": devices.card(_AMDSMI_ROW, vendor="amd"),
+        "AMD ": devices.card(_AMDSMI_ROW, maker="amd"),
         "Numa Node:": _numa,
         "OS_KERNEL_VERSION:": _kernel,
     },

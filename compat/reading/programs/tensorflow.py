@@ -130,9 +130,9 @@ PROGRAM: Final = Program(
     marks=_MARKS,
     phrases=_NEEDLES,
     lines={
-        "pci bus id: ": devices.card(_CREATED, vendor="nvidia"),
-        "memoryClockRate": devices.card(_CAPABILITY, vendor="nvidia", weight=Weight.LISTED),
-        "name: ": devices.card(_PROPERTIES, vendor="nvidia"),
+        "pci bus id: ": devices.card(_CREATED, maker="nvidia"),
+        "memoryClockRate": devices.card(_CAPABILITY, maker="nvidia", weight=Weight.LISTED),
+        "name: ": devices.card(_PROPERTIES, maker="nvidia"),
         "kernel ": said("driver", r"kernel (?:version|reported version is):? (\d{3}(?:\.\d+)+)"),
         "libcuda reported": said("driver_library", r"libcuda reported version is: (\d{3}(?:\.\d+)+)"),
         "Loaded ": said("cudnn", r"Loaded (?:runtime CuDNN library: |cuDNN version )(\d[\d.]*)"),
