@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Repository
     from compat.sources.values import Install, Request
 
+# Kinds of files that do not say how they are installed.
+_LISTS: Final = frozenset({"requirements", "pyproject", "conda"})
 # Commands that only name things: users, folders, packages of the system, texts.
 _COMPILES_NOTHING: Final = re.compile(
     r"(?:sudo )?(?:user(?:add|mod)|group(?:add|mod)|adduser|mkdir|ch(?:own|mod)|cd|rm|ln|cp|mv|touch|echo|sed|apt"
@@ -188,28 +190,15 @@ def _folder(word: str) -> str:
 def isolated(scene: Scene) -> Iterator[Finding]:
     """build-tools-missing: an extension whose build script imports torch, built where torch is not.
 
-    uv, and pip since 25.3 (change log: legacy ``setup.py`` builds are removed), build every source in an environment of
-    its own unless they are told not to. An older pip of the image may still build in place, and a list does not say
-    how it is installed. Conda installs the newest pip where nothing bounds it, and runs it without options
-    (conda, env/installers/pip.py); where conda itself brings no torch, no pip finds one.
+    Where conda itself brings no torch, no pip finds one.
     """
-    listed, names = scene.ask.kind in {"requirements", "pyproject", "conda"}, {one.name for one in scene.conda}
-    renewed = any(one.name == "pip" and not one.spec for one in scene.conda)
+    listed, names = scene.ask.kind in _LISTS, {one.name for one in scene.conda}
     torchless = scene.ask.kind == "conda" and not any("torch" in name for name in names)
-    conda = renewed or torchless
-    if (
-        scene.python
-        and not torchless
-        and not versions.at_least(scene.python, scene.matrix.turn("pip-isolates").version)
-    ):
-        return  # whose newest pip is an older one
-    for step in scene.stage.installs:
-        renewed |= step.manager == "pip" and any(one.name == "pip" and not one.spec for one in step.requests)
-        own = step.home == PROJECT or step.index or step.branch
-        newest = step.manager == "uv" or (step.manager == "pip" and (renewed or listed))
-        if not newest or own or "--no-build-isolation" in step.options or scene.ask.kind == "lock":
-            continue
-        for one in step.requests:
+    conda = _newest_pip(scene.conda) or torchless
+    if not torchless and _is_old(scene.python, scene):
+        return
+    for step, apart in _built(scene):
+        for one in step.requests if apart else ():
             if _imports_torch(one, step, scene.matrix):
                 detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
                 level: Severity = "warning" if listed and not conda else "error"
@@ -217,6 +206,55 @@ def isolated(scene: Scene) -> Iterator[Finding]:
                 code = "build-tools-missing"
                 yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)
                 return
+
+
+def outdated(scene: Scene) -> Iterator[Finding]:
+    """build-tools-missing: a source whose build script imports pkg_resources, built with the newest setuptools."""
+    rows = {row.name: row for row in scene.matrix.table("scripts")}
+    bounded = any("CONSTRAINT" in name for part in scene.chain for name in part.env)
+    for step, apart in _built(scene) if not bounded else ():
+        for one in step.requests:
+            row = rows.get(one.name)
+            newest = row is not None and not (one.spec or row.fixed)
+            if row is None or not (newest or (one.exact and versions.admits(row.versions, one.exact))):
+                continue
+            away = (
+                one.url or one.marker or origins.elsewhere(origins.origins(step, scene.matrix), one.name, scene.matrix)
+            )
+            if away or not (apart or row.project) or _is_old(step.python or scene.python, scene):
+                continue
+            what = "is built with the newest setuptools, and its build script imports pkg_resources, which that has not"
+            fix = "Install 'setuptools<82' first, then this with --no-build-isolation."
+            yield finding(
+                "build-tools-missing", scene, one.line, f"{one.text} {what}.", confidence="likely",
+                severity="warning" if scene.ask.kind in _LISTS and not row.project else "error",
+                fix=f"Take {one.name}=={row.fixed}, or install{fix[7:]}" if row.fixed else fix,
+            )  # fmt: skip
+
+
+def _built(scene: Scene) -> Iterator[tuple[Install, bool]]:
+    """The steps of pip and uv, each with whether it builds every source in an environment of its own.
+
+    uv does so, and pip since 25.3 (change log: legacy ``setup.py`` builds are removed), unless they are told not to. An
+    older pip of the image may still build in place, and a list does not say how it is installed. Conda installs the
+    newest pip where nothing bounds it, and runs it without options (conda, env/installers/pip.py).
+    """
+    renewed = _newest_pip(scene.conda)
+    for step in scene.stage.installs:
+        renewed |= step.manager == "pip" and _newest_pip(step.requests)
+        own = step.home == PROJECT or step.index or step.branch or scene.ask.kind == "lock"
+        if step.manager in {"pip", "uv"} and not own and "--no-build-isolation" not in step.options:
+            yield step, step.manager == "uv" or renewed or scene.ask.kind in _LISTS
+
+
+def _newest_pip(requests: Sequence[Request]) -> bool:
+    """Whether pip itself is asked for, in any release."""
+    return any(one.name == "pip" and not one.spec for one in requests)
+
+
+def _is_old(python: str, scene: Scene) -> bool:
+    """Whether the newest pip and the newest setuptools of a Python are old ones."""
+    return bool(python) and not versions.at_least(python, scene.matrix.turn("pip-isolates").version)
 
 
 def before_torch(scene: Scene) -> Iterator[Finding]:
@@ -359,4 +397,4 @@ def _listed(word: str, matrix: Matrix) -> Sm | None:
     return max(desktop) if desktop else sm(plain) if plain else None
 
 
-RULES: Final = (toolkit, compiler_missing, without_kernels, isolated, before_torch, arch_list)
+RULES: Final = (toolkit, compiler_missing, without_kernels, isolated, outdated, before_torch, arch_list)

@@ -201,6 +201,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "compiled": _of("compiled", "Packages whose build makes GPU code where it sees a GPU", "name, forced, versions"),
     "confined": _of("confined", "Names with wheels for one system alone", "name, system"),
     "misspelt": _of("misspelt", "Releases that today's pip passes over", "name, versions, requirement: line"),
+    "scripts": _of("scripts", "Sources that only an older setuptools builds", "name, versions, first without: fixed"),
     "notices": _of("notices", "Names that hold a notice alone", "name, ask for: instead, versions"),
     "repositories": _of("repositories", "Packages that only their repository has", "name, from: address"),
     "turns": _of("turns", "First releases with something that decides", "turn, name, version"),

@@ -202,6 +202,18 @@ PAIRS = [
      "environment.yml", "build-tools-missing"),
 ]  # fmt: skip
 
+WHISPER = "RUN pip install {} openai-whisper=={}\n"
+PAIRS += [
+    # its build script imports pkg_resources: no setuptools from 82 on has it, and those ask for Python 3.9
+    ("FROM python:3.11\n" + WHISPER.format("", "20240930"), sound, "Dockerfile", "build-tools-missing")
+    for sound in (
+        "FROM python:3.11\n" + WHISPER.format("", "20250625"),
+        "FROM python:3.8\n" + WHISPER.format("", "20240930"),
+        "FROM python:3.11\nRUN pip install 'setuptools<82'\n" + WHISPER.format("--no-build-isolation", "20240930"),
+        "FROM python:3.11\nENV PIP_BUILD_CONSTRAINT=/c.txt\n" + WHISPER.format("", "20240930"),
+    )
+]
+
 
 @pytest.mark.parametrize(("faulty", "sound", "file", "code"), PAIRS)
 def test_a_step_that_cannot_work_is_told_and_its_neighbour_is_not(faulty, sound, file, code):
@@ -214,6 +226,9 @@ FEATURE = '{"image": "python:3.11", "features": {"ghcr.io/devcontainers/features
 AUDIO = "RUN pip install torch==2.2.0 torchaudio 'numpy<2'\n"
 PAGE = "torch==2.1.0\n--find-links https://data.pyg.org/whl/torch-2.1.0+{}.html\ntorch-scatter\ntorch-sparse\n"
 MILD = [
+    # source alone, and an older pip of whoever installs it may build it beside an older setuptools
+    ("torch\nmmcv-full\n", "torch\n-f https://download.openmmlab.com/mmcv/dist/cu121/torch2.1/index.html\nmmcv\n",
+     "requirements.txt", "build-tools-missing"),
     (SBATCH.format(""), SBATCH.format("#SBATCH --partition=gpu\n"), "job.sh", "gpus-too-few"),
     (SBATCH.format(""), SBATCH.format("").replace("python train.py", "pip install torch"), "job.sh", "gpus-too-few"),
     (FEATURE % "", FEATURE % ', "hostRequirements": {"gpu": "optional"}', "devcontainer.json", "container-no-gpu"),

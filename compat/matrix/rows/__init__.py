@@ -37,6 +37,7 @@ from compat.matrix.rows.software import (
     Notice,
     Package,
     Repository,
+    Script,
     Turn,
 )
 from compat.matrix.rows.toolkits import (
@@ -86,6 +87,7 @@ __all__ = [
     "Requirement",
     "RocmRelease",
     "Row",
+    "Script",
     "Sharing",
     "Signal",
     "Soname",

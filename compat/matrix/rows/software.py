@@ -145,6 +145,23 @@ class Misspelt(Row):
     by: str = ""
 
 
+@row("scripts", key="name versions")
+class Script(Row):
+    """Releases that are source alone, and whose ``setup.py`` imports pkg_resources of setuptools (table ``scripts``).
+
+    Attributes:
+        name: distribution name, ``mmcv``.
+        versions: the releases, as a specifier.
+        project: whether they have a ``pyproject.toml``, so that every pip builds them in an environment of its own.
+        fixed: the first release that does without; empty if there is none.
+    """
+
+    name: str
+    versions: str
+    project: bool = False
+    fixed: str = ""
+
+
 @row("conda", key="name")
 class Conda(Row):
     """A conda package that has an end, or that one maker's channels or conda alone have (table ``conda``).
