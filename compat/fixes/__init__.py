@@ -38,6 +38,7 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "arch-too-new-for-build": gpu_code.code_for_gpu,
     "arch-too-old-for-build": gpu_code.code_for_gpu,
     "build-tools-missing": extensions.unisolated,
+    "container-driver-capabilities": containers.computing,
     "container-no-gpu": containers.no_gpu,
     "container-requires-newer-driver": drivers.for_image,
     "cpu-only-build": packages.gpu_build,

@@ -12,7 +12,7 @@ from compat.commands import options_of
 from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
-from compat.reading.commands import asks_for_gpu, container_of
+from compat.reading.commands import asks_for_gpu, capabilities, container_of
 from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, WITH_AMD, install_driver, of_system, spelled
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _SNUG: Final = frozenset({"singularity", "apptainer"})
 _RUN: Final = pattern(r"\b(?:(?:docker|podman|nerdctl)(?: container)? run|(?:singularity|apptainer) \w+)\b")
 # A number is how many; of 0 devices the daemon sets nothing (docker/cli, opts/gpus.go; moby, daemon/nvidia_linux.go).
+_GPUS_OPTION: Final = pattern(r"--gpus[ =]'?([^\s']*\bcapabilities=[^\s']*)'?")
 _NO_GPU: Final = pattern(r"--gpus[ =]0(?=\s)")
 _ASKING: Final = pattern(r"--gpus[ =]\S+")
+_NODES: Final = ("kubernetes-insufficient", "kubernetes-no-gpus", "kubernetes-bare-node")  # a node offers no GPU
 _RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _GUIDE: Final = " as docs.nvidia.com/datacenter/cloud-native/container-toolkit says"
 _ROCM: Final = pattern(r"\brocm")  # AMD's images, ``rocm/pytorch``, and AMD's of others, ``ollama/ollama:rocm``
@@ -66,7 +68,7 @@ def _refused(subject: Subject) -> Fix | None:
         return _no_driver(subject)
     engines = {container_of([line]) for line in subject.case.commands}  # Docker's own container may have the GPU
     orchestrated = "kubernetes" in {subject.host.container, *engines}
-    if orchestrated or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
+    if orchestrated or signals.get(*_NODES):
         return _in_cluster(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
@@ -109,6 +111,22 @@ def _retyped(subject: Subject) -> Fix | None:
         option = "--rocm" if engine in _SNUG else AMD_NODES
     mended = _RUN.sub(lambda found: f"{found[0]} {option}", typed, count=1)
     return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
+
+
+def computing(subject: Subject) -> Fix | None:
+    """The command that asks for parts of the driver without the one that computes, with that."""
+    typed = next((line for line in subject.case.commands if capabilities([line])), "")
+    if not typed or len(typed) > 2 * _LONGEST:
+        return None
+    named = ",".join(sorted({"compute", "utility", *capabilities([typed])}))
+    option = _GPUS_OPTION.search(typed)
+    if option is None:
+        mended = re.sub(r"(NVIDIA_DRIVER_CAPABILITIES=)[a-z0-9,]+", rf"\g<1>{named}", typed)
+    else:  # the value is a line of CSV
+        value = option[1].strip('"') if option[1].count('"') == 2 and option[1][0] == option[1][-1] else option[1]
+        fields = re.sub(r"\"?capabilities=[a-z0-9]+(?:,[a-z0-9]+(?![\w=]))*\"?", f'"capabilities={named}"', value)
+        mended = f"{typed[: option.start()]}--gpus '{fields}'{typed[option.end() :]}"
+    return Fix("Ask for compute too.", changes=(Command(mended),))
 
 
 def in_use(change: Change, case: Case) -> tuple[Change, ...]:
@@ -162,7 +180,7 @@ def _in_cluster(subject: Subject) -> Fix:
     if subject.said("k3s") and not amd:
         text = "Install NVIDIA's container toolkit on the node and restart K3s, which finds it; give the pods"
         return Fix(f"{text}, the device plugin's too, runtimeClassName: nvidia.", changes=(Service("k3s"),))
-    if not subject.case.signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
+    if not subject.case.signals.get(*_NODES):
         text = "Ask for the GPU in the pod's container, resources.limits, nvidia.com/gpu: 1"
         return Fix(f"{text}; with runtimeClassName: nvidia where that is not the node's default runtime.")
     if amd:
@@ -171,7 +189,7 @@ def _in_cluster(subject: Subject) -> Fix:
     docker = (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.said("service")
     engine = "docker" if docker else "containerd"
     configure = Command(f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default")
-    text = "Make nvidia the node's default runtime, and run NVIDIA's device plugin."
+    text = "Make nvidia the node's default runtime, and run NVIDIA's device plugin (k8s-device-plugin)."
     return Fix(text, changes=(configure, Service(engine)))
 
 
@@ -180,8 +198,11 @@ def _toolkit(subject: Subject) -> Fix | None:
     snap = bool({"/snap/", "docker.dockerd"} & {*subject.said("service")})
     snap = snap or any("snap install docker" in line for line in subject.case.commands)
     if subject.host.engine_flavour == "snap" or snap:
-        text = "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own."
-        return Fix(text, changes=(Command("sudo snap remove docker"),))
+        text = (
+            "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own, then"
+        )
+        own, _ = of_system([System("engine")], _outside(subject.host), subject.matrix)
+        return Fix(f"{text} install and configure that.", changes=(Command("sudo snap remove docker"), *own))
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"
     if desktop or subject.host.platform == "windows":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")

@@ -12,6 +12,7 @@ from compat.commands import package_of
 from compat.findings import Fix
 from compat.joints import libc
 from compat.joints.python import is_for
+from compat.lazy import pattern
 from compat.reading.commands import requirements
 from compat.rules.lookups import is_version, recompiled
 from compat.rules.stack import plain, platform_tag
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from compat.plan import PlannedBuild
 
 
+_PAGE: Final = pattern(r"(https?://[\w./-]{1,80}/(torch)-)(\d+\.\d+\.\d+)(?:\+\w+)?\.html")  # of PyG's wheels
 # Where the sources are that the index does not have (the tags are the releases, https://github.com/pytorch).
 _SOURCES: Final = {"torchvision": "https://github.com/pytorch/vision", "torchaudio": "https://github.com/pytorch/audio"}
 
@@ -74,19 +76,31 @@ def rebuild(name: str, subject: Subject) -> Fix:
         return Fix(
             f"Take a release of {name} with a part for torch {version}, or a torch that this one has a part for."
         )
-    if package and not version and _pins(package.name, subject):
-        text = f"Bring the {follows} that this {name} requires."
-        return Fix(text, changes=(install(name),))
+    if package and not version and (unstated := _of_page(follows, subject) or _of_pin(package.name, follows, subject)):
+        return unstated
     text = f"Compile {name} here again, for the installed {follows} {version}".rstrip()
     return Fix(f"{text}.", changes=recompiled(subject.matrix, name))
 
 
-def _pins(name: str, subject: Subject) -> bool:
-    """Whether the default index has a package's wheels, each of which requires one torch: pip then moves torch."""
-    rows = subject.matrix.builds(name)[-1:]
-    return any(
-        line.startswith("torch==") for row in rows if not row.index and not row.compiled for line in row.requires
-    )
+def _of_page(follows: str, subject: Subject) -> Fix | None:
+    """Wheels from a page of links for one release of a framework, which is another one than is here: those for it."""
+    for line in subject.case.commands:
+        if (found := _PAGE.search(line)) and found[2] == follows and subject.host.platform != "windows":
+            beside = [one for one in subject.case.commands if found[1] in one]
+            names = " ".join(requirements(beside))
+            tried = f"$(python -c 'import {follows}; print({follows}.__version__)')"
+            text = f"Take the wheels for the {follows} that is installed: these are for {found[3]}."
+            command = f"pip install --force-reinstall --no-deps {names} -f {found[1]}{tried}.html"
+            return Fix(text, changes=(Command(command),))
+    return None
+
+
+def _of_pin(name: str, follows: str, subject: Subject) -> Fix | None:
+    """A package whose wheels at the default index require one torch each: pip then moves torch."""
+    rows = (row for row in subject.matrix.builds(name)[-1:] if not row.index and not row.compiled)
+    if not any(line.startswith("torch==") for row in rows for line in row.requires):
+        return None
+    return Fix(f"Bring the {follows} that this {name} requires.", changes=(install(name),))
 
 
 def _together(name: str, follows: str, subject: Subject) -> Fix | None:

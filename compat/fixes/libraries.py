@@ -12,7 +12,7 @@ from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import companions, gpu_build
 from compat.fixes.subject import series, with_conda
-from compat.fixes.system_cuda import for_system, on_windows, taker, wanted
+from compat.fixes.system_cuda import for_cuda, for_system, of_onnxruntime, on_windows, taker, wanted
 from compat.joints.kernels import first_cuda
 from compat.joints.python import is_for
 from compat.lazy import pattern
@@ -155,6 +155,8 @@ def _of_another(name: str, rows: Sequence[Soname], subject: Subject) -> Fix | No
 
 def _rebuilt(name: str, number: str, here: str, subject: Subject) -> Fix:
     """What asks for a library of one CUDA, built for the one in use."""
+    if not subject.compiled() and (fix := for_cuda(name, number, here, subject)):
+        return fix
     compiled = subject.compiled() or _for_torch(subject) or "the package that asks for it"
     pages = (found[1] for line in subject.case.commands if compiled in line and (found := _PAGE.search(line)))
     if not here and (page := next(pages, "")) and series(runtime_of(page)) != series(number):
@@ -180,7 +182,7 @@ def _windows(subject: Subject) -> Fix | None:
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
         return rebuild(bound, subject) if bound else None
-    return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
+    return of_onnxruntime(subject)
 
 
 def _runtime_for(package: str) -> Fix:
@@ -310,7 +312,7 @@ def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
 
 def _below(row: Soname) -> str:
     """The bound of the releases that bring a library, ``<9``; empty where the newest does."""
-    upper = re.search(r"<([\d.]*\d)", row.versions)
+    upper = re.search(r"<(\d+(?:\.[1-9]\d*)*)", row.versions)  # <9.0.0.312, whose zeros say no more than <9
     return f"<{upper[1]}" if upper else ""
 
 

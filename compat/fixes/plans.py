@@ -221,10 +221,17 @@ def _keeping(plan: Plan, wishes: list[str], subject: Subject, machine: Host) -> 
 
 
 def exact(name: str, subject: Subject) -> str:
-    """The build that is installed, with its local tag; empty where it is one for the CPU, or not published."""
-    have = subject.packages.get(name, "")
-    rows = (row for row in subject.matrix.builds(name) if row.full_version == have)
-    return have if "+" in have and any(row.runtime != "cpu" for row in rows) else ""
+    """The build that is installed, with its local tag; empty where it is one for the CPU, or not published.
+
+    Of a release without one it is told by what it says of itself, or by NVIDIA's packages of its CUDA beside it.
+    """
+    have, item = subject.packages.get(name, ""), named(installed(subject.host, subject.matrix), name)
+    rows = [row for row in subject.matrix.builds_of(name, plain(have)) if row.local and row.runtime != "cpu"]
+    if "+" in have or item is None or not is_version(have):
+        return next((have for row in rows if row.full_version == have), "")
+    suffix = f"-cu{item.cuda.partition('.')[0]}"
+    told = not item.inferred or any(one.startswith("nvidia-") and one.endswith(suffix) for one in subject.packages)
+    return next((row.full_version for row in rows if told and row.runtime == item.runtime), "")
 
 
 def belonging(plan: Plan | None, name: str, subject: Subject) -> Fix | None:

@@ -93,9 +93,10 @@ def _pythons(rows: Iterable[Build]) -> list[str]:
     return in_order(one for row in rows for one in row.python if not one.endswith("t"))
 
 
-def _usual_pythons(rows: Iterable[Build]) -> list[str]:
-    """Those for which the default index has files on Linux and on Windows."""
-    here, there = ([row for row in rows if not row.index and place in row.platforms] for place in _PLACES)
+def _usual_pythons(rows: Iterable[Build], variant: str = "") -> list[str]:
+    """Those for which the default index, or that of a variant, has files on Linux and on Windows."""
+    mine = [row for row in rows if (row.variant == variant if variant else not row.index)]
+    here, there = ([row for row in mine if place in row.platforms] for place in _PLACES)
     return [one for one in _pythons(here) if one in _pythons(there)]
 
 
@@ -272,15 +273,18 @@ def _by_message(subject: Subject) -> Fix | None:
     served = _releases(every, platform_tag(subject.host) or _PLACES[0], python) if python else []
     if served and not version:
         return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
-    newest = _releases(row for row in every if not row.yanked)[-1:]
-    minors = _usual_pythons(subject.matrix.builds_of(wish.name, newest[0])) if newest and not version else []
+    variant = subject.index if any(row.variant == subject.index for row in every) else ""
+    newest = _releases(row for row in every if not row.yanked and variant in {"", row.variant})[-1:]
+    minors = _usual_pythons(subject.matrix.builds_of(wish.name, newest[0]), variant) if newest and not version else []
     if any(row.package == wish.name for row in subject.matrix.table("sonames")):
         text = f"{wish.name} holds libraries for Linux and Windows: on a Mac install without it"
         return Fix(f"{text}, and elsewhere by a new pip of 64 bits.")
     if not minors or python in minors:
         asked = f"{wish.name} {version}".strip()
         return Fix(f"Take a Python that {asked} has files for, or a release with files for this one.")
-    text = f"Take a Python of 64 bits from {minors[0]} to {minors[-1]}: {wish.name} {newest[0]} has files for those."
+    where = f" at {variant}" * bool(variant)
+    text = f"Take a Python of 64 bits from {minors[0]} to {minors[-1]}: {wish.name} {newest[0]} has files for those"
+    text += f"{where}."
     return Fix(text)
 
 

@@ -11,10 +11,11 @@ from compat import versions
 from compat.changes import Install, Package, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import Subject, series
+from compat.joints.platform import is_at
 from compat.joints.python import is_for
 from compat.joints.verdict import Clash
 from compat.rules.lookups import is_version
-from compat.rules.stack import plain
+from compat.rules.stack import FRAMEWORKS, canonical, plain, platform_tag
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
@@ -123,3 +124,31 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
         if later and suits and python and (other.cuda_from == "system" or not have["cuda"]):
             return other
     return None
+
+
+def for_cuda(name: str, number: str, here: str, subject: Subject) -> Fix | None:
+    """A framework, its release unstated, whose own module lacks a library of another CUDA: its newest for this one."""
+    modules = (canonical(subject.owner(one)) for one in reversed(subject.said("frame")))
+    framework = next((one for one in modules if one in FRAMEWORKS), "")
+    if not here or not framework or subject.release(framework):
+        return None
+    python, place = subject.host.python or "", platform_tag(subject.host) or "linux_x86_64"
+    rows = [row for row in subject.matrix.builds(framework) if row.runtime == f"cuda{here}" and is_for(row, python)]
+    rows.sort(key=lambda row: versions.release(row.version))
+    best = next((row for row in reversed(rows) if is_at(row, place)), None)
+    if best is None:
+        return None
+    text = f"{name} is of CUDA {number}: install {framework} {best.version}, built for CUDA {here}."
+    return Fix(text, changes=(subject.install(best, settles=subject.missing),))
+
+
+def of_onnxruntime(subject: Subject) -> Fix:
+    """The CUDA and cuDNN that ONNX Runtime says it was built for, on Windows, or its last release for an older CUDA."""
+    cuda, cudnn = (subject.case.signals.value(one) for one in ("ort_cuda", "ort_cudnn"))
+    if not cudnn:
+        return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
+    rows = [row for row in subject.matrix.builds("onnxruntime-gpu") if "win_amd64" in row.platforms]
+    older = [row for row in rows if 0 < int(series(row.runtime) or 0) < int(cuda)]
+    last = max(older, key=lambda row: versions.release(row.version), default=None)
+    other = f"; for CUDA {series(last.runtime)} take {last.install_name}=={last.version}" if last else ""
+    return Fix(f"Install CUDA {cuda} and cuDNN {cudnn}, and put their bin folders on PATH{other}.")

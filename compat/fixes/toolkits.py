@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from compat import versions
@@ -92,7 +93,11 @@ def matching(subject: Subject) -> Fix | None:
         return Fix(
             f"Build in an image with CUDA toolkit {minor} (devel), that of {item.label}.", changes=(Toolkit(minor),)
         )
-    return _take(minor, f"Install CUDA toolkit {minor}, that of {item.name}", subject)
+    fix = _take(minor, f"Install CUDA toolkit {minor}, that of {item.name}", subject)
+    here, rows = subject.host.cuda_toolkit or "", subject.matrix.builds(item.name)
+    there = [row for row in rows if row.index and row.runtime == f"cuda{here}" and item.version in {"", row.version}]
+    other = f", or take {item.name} from {subject.matrix.index_url(there[-1])}" if there else ""
+    return replace(fix, text=f"{fix.text.rstrip('.')}{other}.")
 
 
 def missing(subject: Subject) -> Fix | None:

@@ -7,11 +7,13 @@ within a major from 11 on, where a newer minor serves and an older one lacks fun
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.joints.build import fixes_minor, split_runtime
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict
+from compat.kernels.linkage import implied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,6 +71,18 @@ def _other_minor(matrix: Matrix, build: Build, have: str) -> Verdict:
     if versions.at_least(have, versions.minor(wanted)):
         return Fits("by the interface that a CUDA major keeps")
     return Unknown(f"{why}: the older one may lack functions", (build,))
+
+
+def releases(soname: str, matrix: Matrix) -> set[str]:
+    """The majors of CUDA whose toolkit has a library of this name, ``libcudart.so.11.0``; none if that is not known.
+
+    By what NVIDIA's packages of a major hold, else by the number, where that is the toolkit's and not its own.
+    """
+    rows = (row for row in matrix.table("sonames") if row.soname == soname and "cudnn" not in soname)
+    found = {
+        of[1] for row in rows if (of := re.search(r"cu(\d+)$", row.package) or re.search(r"/cu(\d+)/", row.folder))
+    }
+    return found or {major for product, major in implied([soname]).items() if product == "cuda"}
 
 
 def minors_past(have: str, wanted: str, system: Iterable[str]) -> int:

@@ -78,6 +78,8 @@ _JOINED: Final = pattern(
     r"--privileged|--group-add[ =](?!video\b)\S|keep-groups|--user[ =](?:0|root)\b|-u[ =](?:0|root)\b"
 )
 _GPU: Final = pattern(r"--gpus|--runtime[= ]nvidia|nvidia\.com/gpu|/dev/kfd|NVIDIA_VISIBLE_DEVICES|--nv|--rocm")
+_CAPABILITIES: Final = pattern(r"(?:NVIDIA_DRIVER_CAPABILITIES|--gpus[ =]\S{0,80}?\bcapabilities)=([a-z0-9,]{1,60})")
+_USER: Final = pattern(r"(?:--user|-u)[ =](?!0\b|root\b)[\w$(]")
 _COMPILES: Final = pattern(
     r"setup\.py|\bmake\b|\bcmake\b|(?<![\w-])(?:nvcc|hipcc)\b(?!\s*$|\s{1,4}(?:-V\b|--version))|--no-build-isolation|--no-binary|make\.sh|build_ext|"
     r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
@@ -144,6 +146,17 @@ def lacks_group(commands: Sequence[str]) -> bool:
         _ENGINES.search(command) and any(node in command for node in _AMD_NODES) and not _JOINED.search(command)
         for command in commands
     )
+
+
+def by_user(commands: Sequence[str]) -> bool:
+    """Whether a container command names a user that is not root."""
+    return any(_ENGINES.search(command) and _USER.search(command) for command in commands)
+
+
+def capabilities(commands: Sequence[str]) -> set[str]:
+    """What of the NVIDIA driver a container command asks for by name: ``utility``; empty if it takes what is usual."""
+    found = next((one[1] for line in commands if _ENGINES.search(line) and (one := _CAPABILITIES.search(line))), "")
+    return {*found.split(",")} & {"all", "compute", "utility", "graphics", "video", "display"}
 
 
 def builds_image(commands: Sequence[str]) -> bool:

@@ -132,6 +132,8 @@ def _hear(row: Signal, page: _Page) -> Heard | None:
     first, further = None, dict[str, None]()
     for found in _matches(row, page):
         values = {name: value for name, value in found.groupdict().items() if value}
+        if "pinned" in values:  # poetry writes a release in brackets
+            values["requirement"] += f"=={values['pinned']}"
         if first is None or (values and not first.values):
             first = Heard(row, _line(page.text, found.start(), found.end()), values)
         further |= dict.fromkeys(filter(None, [values.get("library")]))

@@ -63,6 +63,8 @@ _SAID: Final = (
             r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b|RAM \d{1,6}/\d{1,6}MB \(lfb )"
         ),
     ),
+    # a Dockerfile's user that is not root
+    ("user", pattern(r"(?m)^USER (?!root\b|0\b)(\S+)[ \t]*$")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
     # packages of a driver branch that serves old cards alone: nvidia-legacy-390xx-driver, nvidia-470xx-dkms
     ("legacy", pattern(r"(?<![\w-])nvidia-(?:legacy-)?(\d{3})xx-\w")),

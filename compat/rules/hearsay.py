@@ -73,8 +73,8 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
     first = _told(heard, left[0], case, sure)
     if sure == "possible" and first.severity == "error":
         first = replace(first, severity="warning")  # what a mere possibility may claim at most
-    others = [replace(_told(heard, item, case, "possible"), severity="info") for item in left[1:_MANY]]
-    return [first, *others]
+    others = ((_told(heard, item, case, "possible"), page_of(type(item.rule)).why) for item in left[1:_MANY])
+    return [first, *(replace(one, severity="info", detail=why) for one, why in others)]
 
 
 def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Finding:

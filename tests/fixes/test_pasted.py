@@ -46,6 +46,77 @@ PASTED = {
         "`conda install pytorch==1.9.1 cudatoolkit=11.3` on an RTX 3090\nAssertionError: Torch not compiled with CUDA enabled",
         ("cpu-only-build", "pytorch=1.9.1 cudatoolkit=11.1", "2.1"),
     ),
+    "a container with the part of the driver that does not compute": (
+        '`docker run --gpus \'"device=0","capabilities=utility"\' me/app:1 python app.py`\ntorch.cuda.is_available() False',
+        ("container-driver-capabilities", '--gpus \'"device=0","capabilities=compute,utility"\' me/app:1', "whl"),
+    ),
+    "a variable of the container asks for no compute": (
+        "$ podman run -e NVIDIA_DRIVER_CAPABILITIES=graphics me/app:1\ntorch.cuda.is_available() False",
+        ("container-driver-capabilities", "NVIDIA_DRIVER_CAPABILITIES=compute,graphics,utility me/app:1", "whl"),
+    ),
+    "a user of an image that may not open AMD's nodes": (
+        "FROM rocm/pytorch:latest\nUSER worker\n\nand then\n\n$ docker run --device /dev/kfd --device /dev/dri me/app:1",
+        ("device-permission", "--group-add $(stat -c %g /dev/kfd)", "chmod"),
+    ),
+    "a node whose driver nothing tells Kubernetes of": (
+        (
+            "Allocatable:\n  cpu:     4\n  memory:  16000000Ki\n  pods:    110\n\n"
+            "NVIDIA-SMI 535.183.01   Driver Version: 535.183.01   CUDA Version: 12.2"
+        ),
+        ("container-no-gpu", "k8s-device-plugin", "docker run"),
+    ),
+    "poetry's release, of which no Python is told": (
+        "Unable to find installation candidates for torch (1.12.1)",
+        ("python-unsupported", "Python 3.7 to 3.10", "3.12"),
+    ),
+    "the index of one CUDA has no release of today": (
+        (
+            "pip install torch --index-url https://download.pytorch.org/whl/cu117\nERROR: Could not find a version that "
+            "satisfies the requirement torch (from versions: none)"
+        ),
+        ("python-unsupported", "torch 2.0.1 has files for those at cu117", "3.13"),
+    ),
+    "wheels from a page of another torch": (
+        (
+            "!pip install torch-scatter -f https://data.pyg.org/whl/torch-1.12.0+cu113.html\n"
+            "!pip install torch-cluster -f https://data.pyg.org/whl/torch-1.12.0+cu113.html\n"
+            "OSError: /usr/lib/python3.8/site-packages/torch_scatter/_scatter_cuda.so: undefined symbol: _ZN2at6Tensor5zero_Ev"
+        ),
+        (
+            "abi-mismatch",
+            "torch-scatter torch-cluster -f https://data.pyg.org/whl/torch-$(python -c",
+            "no-build-isolation",
+        ),
+    ),
+    "Paddle of another CUDA, which no list states": (
+        (
+            'CUDA Version = 11.7\nPython 3.9\n  File "/opt/e/lib/python3.9/site-packages/paddle/base/core.py", line 2\n'
+            "ImportError: libcudart.so.10.2: cannot open shared object file: No such file or directory"
+        ),
+        ("library-missing", "paddlepaddle-gpu==2.6.2.post117", "the package that asks"),
+    ),
+    "what ONNX Runtime on Windows says that it was built for": (
+        (
+            'LoadLibrary failed with error 126 when trying to load "C:\\e\\onnxruntime_providers_cuda.dll"\n'
+            "Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*, and the latest MSVC runtime."
+        ),
+        (
+            "library-missing",
+            "CUDA 12 and cuDNN 9, and put their bin folders on PATH; for CUDA 11",
+            "this onnxruntime was",
+        ),
+    ),
+    "a toolkit of another major than torch's": (
+        "The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.1).",
+        ("toolkit-mismatch-extension", "or take torch from https://download.pytorch.org/whl/cu118", "cu121"),
+    ),
+    "an extension beside the CUDA packages of torch": (
+        (
+            "site-packages/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c105ErrorC2ENS_14Source"
+            "LocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE\ntorch==2.1.0\nnvidia-cuda-nvrtc-cu12==12.1.105\n"
+        ),
+        ("abi-mismatch", "+cu12", "cu118"),
+    ),
     "what conda is asked for is not there": (
         "ResolvePackageNotFound: \n  - pytorch=2.7.0\n  - cudatoolkit=11.3",
         ("platform-unsupported", "by pip", "2.7.0"),

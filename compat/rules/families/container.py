@@ -70,16 +70,19 @@ class ContainerDriverCapabilities(NvidiaRule):
     """
 
     area = "docker"
+    asks = ("env",)
     changes = (Container("-e NVIDIA_DRIVER_CAPABILITIES=compute,utility", gpus=True),)
 
-    def check(self, env: Mapping[str, str]) -> Outcome:
-        """The variable is set, and names neither ``all`` nor ``compute``."""
-        named = env.get("NVIDIA_DRIVER_CAPABILITIES", "")
-        words = {word.strip() for word in named.split(",")}
-        if not named or words & {"all", "compute"}:
+    def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+        """The variable or the command that started the container names some, and neither ``all`` nor ``compute``."""
+        stated = (host.env or {}).get("NVIDIA_DRIVER_CAPABILITIES", "")
+        words = {word.strip() for word in stated.split(",")} if stated else commanded.capabilities(commands)
+        if not words or words & {"all", "compute"}:
             return None
-        detail = f"Only {named} is asked for: libcuda is not mounted."
-        return Found(detail=detail, facts=("env.NVIDIA_DRIVER_CAPABILITIES",))
+        detail = f"Only {stated or ','.join(sorted(words))} is asked for: libcuda is not mounted."
+        if stated:
+            return Found(detail=detail, facts=("env.NVIDIA_DRIVER_CAPABILITIES",))
+        return Found(detail=detail, confidence="likely") if signals.harmful else None
 
 
 _BUILT: Final = Fix(
@@ -117,6 +120,9 @@ class ContainerNoGpu(Rule):
             names = ("engine", "engine_flavour", "gpu_runtime", "container_toolkit")
             cited = told(**{name: host.value(name) for name in names})
             return Found(detail=f"{detail}{snap}" if host.engine_flavour == "snap" else detail, facts=cited)
+        bare = signals.saying("node-bare") if "nvidia.com/gpu" not in signals.text else None
+        if bare and host.driver:
+            return Found(detail=bare.signal.meaning, facts=("driver",), confidence="likely")
         if not host.container and host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
         if not host.container:

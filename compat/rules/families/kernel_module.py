@@ -228,13 +228,15 @@ class DevicePermission(Rule):
 
     @staticmethod
     def _without_group(case: Case) -> Outcome:
-        """A container with AMD's nodes and without their group, in which a program sees no GPU."""
-        if not case.signals.saying("no-access") or not commanded.lacks_group(case.commands):
+        """A container with AMD's nodes and without their group, in which a program sees no GPU or root runs none."""
+        said = case.signals.saying("no-access")
+        unprivileged = commanded.by_user(case.commands) or case.signals.said.get("user")
+        if not (said or unprivileged) or not commanded.lacks_group(case.commands):
             return None
         nodes = replace(deeds.WITH_AMD, group="$(stat -c %g /dev/kfd)")
         return Found(
             detail="The container gets AMD's device nodes, but not the group render that owns them.",
-            confidence="likely",
+            confidence="likely" if said else "possible",
             severity="warning",
             fix=Fix("Pass the numeric id of the nodes' group into the container.", changes=(nodes,)),
         )

@@ -59,7 +59,7 @@ class LibraryMissing(Rule):
         known = {row.soname for row in matrix.table("sonames")} if names[1:] else frozenset[str]()
         missing = next((name for name in reversed(names) if name in known), *names[:1] or ("",))
         if missing:
-            other = self._other_major(missing, host)
+            other = self._other_major(missing, host, matrix)
             told = [name for heard in signals for name in heard.further if name in names and name != missing]
             every = " and ".join([*dict.fromkeys(told), missing][-3:])
             return Found(detail=f"{every} cannot be found.{other}", facts=("libraries",))
@@ -96,15 +96,14 @@ class LibraryMissing(Rule):
         return None
 
     @staticmethod
-    def _other_major(name: str, host: Host) -> str:
+    def _other_major(name: str, host: Host, matrix: Matrix) -> str:
         """The copy of another major that is there instead."""
         found = re.fullmatch(r"libcudnn\w*\.so\.(\d+)", name)
         have = found_cudnn(host)
         if found and is_version(have) and versions.release(have)[0] != int(found[1]):
             return f" cuDNN {have} is installed, which is another library."
-        toolkit = host.cuda_toolkit
-        asked = re.search(r"\.so\.(\d+\.\d+|1[0-9])$", name)
-        if asked and toolkit and not toolkit.startswith(asked[1]) and not name.startswith(("libcudnn", "libnccl")):
+        toolkit, made = host.cuda_toolkit, joint.releases(name, matrix)
+        if toolkit and made and is_version(toolkit) and str(versions.major(toolkit)) not in made:
             return f" CUDA {toolkit} is installed, whose libraries have other numbers."
         return ""
 
@@ -114,8 +113,7 @@ class LibraryMismatch(Rule):
 
     Why: The loader's path (on Windows PATH) beats the one inside the wheel, so that a system copy shadows the one that
         was tested.
-    Fix: Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library. Or remove CUDA's folders from the
-        variable.
+    Fix: Unset LD_LIBRARY_PATH, or take the folder of the other copy out of it.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/backends/cudnn/__init__.py
         - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.python as joint
 import compat.reading.commands as told
 from compat import versions
-from compat.changes import Python
+from compat.changes import Example, Python
 from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.joints.python import minor_of
@@ -37,7 +37,7 @@ class PythonUnsupported(Rule):
 
     area = "python"
     asks = ("python", "packages")
-    changes = (Python("3.12"),)
+    changes = (Example("uv venv --python <version>"),)
 
     def check(self, case: Case) -> Outcome:
         """None of the releases that are asked for was published for the interpreter's minor version, or where asked."""
