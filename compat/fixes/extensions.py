@@ -89,7 +89,7 @@ def _of_page(follows: str, subject: Subject) -> Fix | None:
             beside = [one for one in subject.case.commands if found[1] in one]
             names = " ".join(requirements(beside))
             tried = f"$(python -c 'import {follows}; print({follows}.__version__)')"
-            text = f"Take the wheels for the {follows} that is installed: these are for {found[3]}."
+            text = f"Take wheels for the {follows} that is here: these are for {found[3]}."
             command = f"pip install --force-reinstall --no-deps {names} -f {found[1]}{tried}.html"
             return Fix(text, changes=(Command(command),))
     return None
