@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.boards as boards
 import compat.fixes.plans as plans
 from compat import versions
-from compat.changes import Command, Install, Package, Variable, install
+from compat.changes import Command, Install, Package, Uninstall, Variable, install
 from compat.commands import package_of
 from compat.findings import Fix
 from compat.joints import libc
@@ -125,6 +125,29 @@ def newest(name: str, what: str, subject: Subject) -> Fix:
     """The newest release of a package that keeps a library for each place in its wheel."""
     change = install(name, settles=subject.missing, again=True)
     return Fix(f"Install the newest {name}, which has a library for {what}.", changes=(change,))
+
+
+def with_ops(subject: Subject) -> Fix | None:
+    """mmcv with its compiled part: of one release, mmcv-full has it and mmcv not before 2.0, and both write one folder.
+
+    Source: mmcv documentation, Installation.
+    """
+    if "mmcv-ops-missing" not in subject.case.signals:
+        return None
+    name = "mmcv-full" if subject.release("mmcv-full") else "mmcv"
+    version, item = subject.release(name), subject.framework()
+    if not version:
+        return Fix("Install mmcv with its ops, compiled here where no wheel is for this torch: before 2.0 mmcv-full.")
+    gone = Uninstall(("mmcv", "mmcv-full"))
+    if name == "mmcv" and versions.release(version) < (2,):
+        name = "mmcv-full"
+    text = f"Keep {name} alone, of this torch: mmcv and mmcv-full write one folder."
+    if item is None or item.name != "torch" or not item.cuda:
+        return Fix(text, changes=(gone, Command("pip install openmim"), Command(f"mim install {name}=={version}")))
+    page = next(row.url for row in subject.matrix.table("indexes") if row.name == "mmcv")
+    variant = f"cu{item.cuda.replace('.', '')}/torch{versions.minor(item.version)}"
+    index = page.format(variant=f"{variant}/index.html")
+    return Fix(text, changes=(gone, Install(packages=(Package(name=name, version=version),), index=index, links=True)))
 
 
 def extended(name: str, subject: Subject) -> Fix | None:

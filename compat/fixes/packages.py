@@ -19,6 +19,7 @@ from compat.fixes.extensions import (
     rebuild,
     shadowed,
     sourced,
+    with_ops,
     without_cuda,
 )
 from compat.fixes.subject import Subject, last_cuda
@@ -208,7 +209,7 @@ def companions(subject: Subject) -> Fix | None:
         return fix
     if "numpy" in subject.cited():
         return numpy(subject)
-    if (fix := _jax_parts(subject)) is not None:
+    if (fix := with_ops(subject) or _jax_parts(subject)) is not None:
         return fix
     heard = subject.case.signals.get("graphbolt-missing")
     if compiled := (heard.signal.program if heard else outside(subject) or _unpaired(subject)):
@@ -283,13 +284,15 @@ def _of_runtime(name: str, subject: Subject) -> str:
 def _jax_parts(subject: Subject) -> Fix | None:
     """Jax, jaxlib and the plug-ins of one release: that of jaxlib where all have it; a plan's where none is listed."""
     packages = subject.packages
-    if subject.program == "jax" and not packages.keys() & {"jax", "jaxlib"}:
+    parts = [name for name in packages if name.startswith("jax-") and name.endswith(("-plugin", "-pjrt"))]
+    both = [plain(packages[name]) for name in ("jax", "jaxlib") if name in packages]
+    alike = len(both) == 2 and both[0] == both[1] and not parts  # it is the plug-in that is of another release
+    if subject.program == "jax" and (alike or not both):
         typed = requirements(subject.case.commands)
-        release = plain(typed.get("jax") or typed.get("jaxlib") or "")
+        release = next(iter(both), plain(typed.get("jax") or typed.get("jaxlib") or ""))
         plan = plans.planned([f"jax=={release}" if release else "jax"], plans.target(subject), subject.matrix)
         changes = plans.changes_of(plan, subject, whole=True)
         return Fix("Install jax, jaxlib and plug-ins of one release.", changes=changes) if changes else None
-    parts = [name for name in packages if name.startswith("jax-") and name.endswith(("-plugin", "-pjrt"))]
     about = {"jaxlib", "jax", *parts} & set(subject.cited()) or "jax" in subject.program
     if not packages.keys() & {"jax", "jaxlib"} or not about:
         return None

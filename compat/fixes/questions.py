@@ -48,6 +48,7 @@ _PROGRAMS: Final = (
     ),
     (('python -c "import paddle; paddle.utils.run_check()"',) * 3, "builds gpus driver_cuda cudnn", "paddlepaddle"),
     (("pip list",) * 3, "packages builds conda_packages package_requires", ""),
+    (("dotnet list package",) * 3, "packages", "dotnet"),
     (("env | grep -E 'CUDA|NVIDIA|HIP|HSA|LD_LIBRARY'", "set CUDA", ""), "env", ""),
     (("ldconfig -p | grep -E 'libcu|libnv'", 'where /R "%CUDA_PATH%" *.dll', ""), "libraries cudnn", ""),
     (("nvcc --version", "nvcc --version", ""), "cuda_toolkit cuda_toolkits", ""),
@@ -111,6 +112,10 @@ def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
     away = {"nvidia": case.host.l4t, "docker": case.host.container not in {None, "docker"}}  # a board has no nvidia-smi
     own = {"", "docker", *others, *torch, *(vendors or {"nvidia", "amd"})} - {one for one, gone in away.items() if gone}
     heard = {case.host.source(name).partition(" line")[0] for name in case.host}  # these programs have answered
+    tongues = {one for one in ("dotnet", "foreign") if case.signals.said.get(one)}
+    if tongues and not case.signals.said.get("frame") and not case.host.known("python"):
+        own = own - others - torch | tongues
+        heard = {*heard, "pip list"}
     return [
         (commands[column], frozenset(facts.split()))
         for commands, facts, of in _PROGRAMS

@@ -10,6 +10,7 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
     an RTX 3060, a rx6500xt                                                card      a card by its name
     torch.cuda.is_available()                                              called    a framework in code and tracebacks
     site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so                 frame     modules of loaders and tracebacks
+    java.lang.UnsatisfiedLinkError, thread 'main' panicked at              foreign   a program that is none of Python's
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ _SAID: Final = (
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
     ("absent", pattern(r"(?m)^(?:E +)?\w+Error: No module named '?(torch|tensorflow|jax|paddle|cupy)'?\s*$")),
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
+    # types of .NET, then of the JVM; Rust's panic
+    ("dotnet", pattern(r"\b(Microsoft\.ML\.\w+|TorchSharp\b|System\.\w{0,40}Exception\b)")),
+    ("foreign", pattern(r"\b(java\.lang\.\w+|ai\.djl\b|thread '[\w<>-]+' (?:\(\d+\) )?panicked at)")),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
     # docker compose logs: the service's name before each line, two blanks at least before the bar

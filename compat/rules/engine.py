@@ -66,7 +66,7 @@ def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report
     kept = [item for item in findings if (not wanted or item.code in wanted) and item.code not in unwanted]
     ordered = _ordered(kept, asked, case)
     return Report(
-        findings=_folded(ordered, rules),
+        findings=_folded(ordered, {item.code: _causes(item) for item in asked}),
         fine=tuple(item.answer.text for item in asked if isinstance(item.answer, Fits) and item.answer.text),
         unchecked=(*_questions(asked, ordered, case), *_silent(case.host), *_unjudged(asked)),
     )
@@ -148,7 +148,7 @@ def _stands(host: Host, name: str) -> bool:
 
 
 def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) -> tuple[Finding, ...]:
-    """Findings in the order of a report; see the module's first lines. The layer, from the hardware up, breaks ties."""
+    """Findings in the order of a report; see the module's first lines. What a text says first, then the layer, breaks ties."""
     layers = {item.code: item.layer for item in asked}
     said = bool(case.signals.telling)
 
@@ -162,16 +162,22 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
             SURENESS[finding.confidence],
             len(heard.signal.candidates) if heard else 0,
             place,
+            case.signals.text.find(heard.line) if heard else 0,
             layers[finding.code],
         )
 
     return tuple(sorted(findings, key=key))
 
 
-def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tuple[Finding, ...]:
-    """Each finding under the cause that its rule names, if that cause was found and is at least as sure."""
+def _causes(item: Asked) -> tuple[str, ...]:
+    """The causes that a finding may have: those of its own, then those that its rule names."""
+    return (*(item.answer.under if isinstance(item.answer, Found) else ()), *item.rule.requires)
+
+
+def _folded(findings: Sequence[Finding], causes: Mapping[str, tuple[str, ...]]) -> tuple[Finding, ...]:
+    """Each finding under the first of its causes that was found, if that is at least as sure."""
     by_code = {finding.code: finding for finding in findings}
-    parents = {code: _parent(finding, by_code, rules) for code, finding in by_code.items()}
+    parents = {code: _parent(finding, by_code, causes[code]) for code, finding in by_code.items()}
     roots = {code: _root(code, parents) for code in by_code}
     folded = []
     for root in (finding for finding in findings if roots[finding.code] == finding.code):
@@ -180,10 +186,10 @@ def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tup
     return tuple(folded)
 
 
-def _parent(finding: Finding, by_code: Mapping[str, Finding], rules: Mapping[str, type[Rule]]) -> str:
-    """The first cause named by a finding's rule that was found and bears it; empty if there is none."""
+def _parent(finding: Finding, by_code: Mapping[str, Finding], causes: tuple[str, ...]) -> str:
+    """The first of its causes that was found and bears a finding; empty if there is none."""
     places = {code: place for place, code in enumerate(by_code)}
-    for code in rules[finding.code].requires:
+    for code in causes:
         if code in by_code and _bears(by_code[code], finding, earlier=places[code] < places[finding.code]):
             return code
     return ""

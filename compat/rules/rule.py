@@ -35,6 +35,7 @@ class Found:
         fix: the deed, where it is more exact than the rule's own; or what writes it for the machine.
         sources: matrix rows and addresses beyond those of the rule's page.
         severity: where this instance is milder or worse than the rule's usual one.
+        under: codes of causes of this instance, before those of its rule; see :attr:`Rule.requires`.
     """
 
     detail: str
@@ -44,6 +45,7 @@ class Found:
     sources: tuple[str, ...] = ()
     confidence: Confidence = "certain"
     severity: Severity | None = None
+    under: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,6 +253,7 @@ def _labels(reader: values.Reader, *labels: str) -> dict[str, values.Reader]:
 # Packages whose label is the name or "NAME version", and those that are named with "version" alone.
 _NAMED: Final = (
     "jax", "jaxlib", "torchvision", "torchaudio", "numpy", "ctranslate2", "onnxruntime-gpu", "bitsandbytes", "xformers",
+    "mmcv-full",
 )  # fmt: skip
 _VERSIONED: Final = ["transformers", "vllm", "keras", "mmcv", "cupy", "deepspeed", "accelerate", "tensorrt"]
 _FRAMEWORKS: Final = {

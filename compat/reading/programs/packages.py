@@ -53,6 +53,8 @@ _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
 # A branch that ``uv pip tree`` and ``uv tree`` draw, after the lines of a box have become dashes.
 _BRANCH = re.compile(r"^[|\s]{0,60}-{3}\s([A-Za-z][\w.\-]{0,80}) v(\d[\w.+!-]{0,60})(?: \(\*\))?\s*$")
 _JSON = re.compile(r'\{"name": "([A-Za-z][\w.\-]{0,80})", "version": "(\d[\w.+!-]{0,60})"')
+# What ``dotnet list package`` and a project's file say of NuGet's packages.
+_NUGET = re.compile(r"(?:^[\s>]*|Include=\")(Microsoft\.ML\.OnnxRuntime[\w.]*)(?:\" Version=\"| +(?:\d\S* +)?)(\d[\w.]*)\b")
 _SHOWN = re.compile(r"^\s*Name:\s*([A-Za-z][\w.\-]*)\s*$")
 _VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
 # What installers say of what they did or found.
@@ -273,6 +275,7 @@ PROGRAM: Final = Program(
     marked=_marked,
     lines={
         '{"name": "': lambda line: (_package(*found) for found in _JSON.findall(line)[:LONGEST]),  # pip list's JSON
+        "Microsoft.ML.OnnxRuntime": lambda line: (_package(*found) for found in _NUGET.findall(line)),
         "Successfully installed ": _installed,
         "Requirement already satisfied: ": _satisfied,
         "Using ": said("python", r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)", weight=Weight.LISTED),

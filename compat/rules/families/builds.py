@@ -14,7 +14,7 @@ from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict, any_of
 from compat.rules.lookups import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, assumed, told
-from compat.rules.stack import FRAMEWORKS, Installed, canonical, is_unnamed, is_whole
+from compat.rules.stack import FRAMEWORKS, PLUGIN, Installed, canonical, is_unnamed, is_whole
 from compat.rules.together import clashing
 from compat.sentences import Sentence
 
@@ -162,10 +162,13 @@ class CpuOnlyBuild(Rule):
             gpu = f"{cards[0].name or 'a GPU'} is there, but " if cards else ""
             facts = (*(("gpus",) if cards else ()), *((cpu.fact,) if cpu.fact else ()))
             plain = f"{cpu.name} {cpu.version} is a CPU build"
+            unused = cpu.name == "jax" and any(map(PLUGIN.fullmatch, case.distributions))  # of another release
+            under = ("framework-pair-mismatch",) if unused else ()
             if cpu.inferred and not meant:  # somebody may have compiled it, or taken it from elsewhere
                 detail = f"{gpu}{plain} on the default index for {place}."
-                return Found(detail=detail, facts=(*facts, *told(platform=host.platform)), confidence="likely")
-            found = Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
+                facts = (*facts, *told(platform=host.platform))
+                return Found(detail=detail, facts=facts, confidence="likely", under=under)
+            found = Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts, under=under)
             return replace(found, severity="warning", confidence="possible") if is_unnamed(host) else found
         is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
         built = [item for item in case.installed if item.runtime and item.runtime != "cpu" and not item.inferred]
