@@ -22,10 +22,10 @@ from compat.reading.commands import requirements
 from compat.reading.message_facts import runtime_of
 from compat.rules.lookups import is_version
 from compat.rules.stack import plain, platform_tag
-from compat.rules.wanted import standing
+from compat.rules.wanted import published, standing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
@@ -37,9 +37,10 @@ _BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 3
 
 def python(subject: Subject) -> Fix | None:
     """A Python that has a build of the release, beside the present one; or what else the worlds of pip's list tell."""
-    name = subject.framework_name() or subject.wished or next(iter(subject.cited()), "")
+    unlisted = subject.wish.name if subject.wish and not subject.wished else ""  # of which wheels alone are known
+    name = unlisted or subject.framework_name() or subject.wished or next(iter(subject.cited()), "")
     have = subject.release(name) or _pinned(name, subject)
-    rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
+    rows = _of(name, have, subject) if name and is_version(have) else ()
     served = _minor(subject) in (_usual_pythons(rows) or _pythons(rows))
     if subject.host.platform == "darwin" and rows:
         return _last(subject) or (_apple(name, have, subject) if served else None)
@@ -79,6 +80,13 @@ def metal(subject: Subject) -> Fix | None:
 
 
 # --- the worlds of a package ---
+
+
+def _of(name: str, version: str, subject: Subject) -> Sequence[Build]:
+    """The builds of a release; of a package without rows its wheels, as they were measured."""
+    return subject.matrix.builds_of(name, version) or [
+        row for row in published(subject.matrix, name) if versions.same_release(row.version, version)
+    ]
 
 
 def _releases(rows: Iterable[Build], place: str = "", python: str = "") -> list[str]:
@@ -147,7 +155,7 @@ def _by_processor(name: str, subject: Subject) -> Fix | None:
     """What a Mac can have of a package whose newest releases are for Apple's own processors alone."""
     if not name or subject.host.platform != "darwin" or subject.host.arch:
         return None
-    intel, arm = (_releases(subject.matrix.builds(name), place)[-1:] for place in _MACS)
+    intel, arm = (_releases(published(subject.matrix, name), place)[-1:] for place in _MACS)
     if not intel or not arm or intel == arm:
         return None
     return Fix(f"{name} {intel[0]} is the last for Intel's Macs; on Apple's own processor take an arm64 Python.")
@@ -156,7 +164,7 @@ def _by_processor(name: str, subject: Subject) -> Fix | None:
 def _on_no_mac(subject: Subject) -> Fix | None:
     """What there is in place of a package that has nothing for a Mac in any release."""
     package = subject.matrix.package(subject.wished)
-    rows = subject.matrix.builds(package.name) if package else ()
+    rows = published(subject.matrix, package.name) if package else ()
     if not package or not rows or any(_releases(rows, place) for place in (*_MACS, "any")):
         return None
     if package.cpu_name:
@@ -195,7 +203,7 @@ def _from(row: Build, text: str, subject: Subject) -> Fix:
 def _default_index(subject: Subject) -> Fix | None:
     """A package that the index that was asked, and no other, does not have in any release."""
     wish, alone = subject.wish, not any(", " in line for line in subject.said("index"))
-    rows = subject.matrix.builds(wish.name) if wish and subject.index and alone else ()
+    rows = published(subject.matrix, wish.name) if wish and subject.index and alone else ()
     if not wish or not rows or any(row.variant == subject.index for row in rows):
         return None
     version = wish.spec.removeprefix("==")
@@ -208,7 +216,7 @@ def _another_system(name: str, subject: Subject) -> Fix | None:
     stated = subject.host.python or subject.host.platform
     if not subject.listed or stated or standing(subject.case.signals) != "newer":
         return None
-    rows = [row for row in subject.matrix.builds(name) if not row.index]
+    rows = [row for row in published(subject.matrix, name) if not row.index]
     ends = [_releases(rows, python=minor)[-1:] for minor in {one for row in rows for one in row.python}]
     return _last(subject) if ends and subject.listed[-1:] not in ends else None
 
@@ -216,7 +224,7 @@ def _another_system(name: str, subject: Subject) -> Fix | None:
 def _on_linux(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
     """A package that is published for Linux alone, where nobody says what system it is."""
     minors = _pythons(rows)
-    if not minors or subject.host.platform or _releases(subject.matrix.builds(name), _PLACES[1]):
+    if not minors or subject.host.platform or _releases(published(subject.matrix, name), _PLACES[1]):
         return None
     windows = getattr(subject.matrix.package(name), "on_windows", "")
     other = "; on Windows take " * bool(windows) + windows
@@ -237,13 +245,16 @@ def _unsaid(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fi
 
 def _beside(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fix | None:
     """The release in an environment with a Python that has it: the one that a plan for any takes, else the newest."""
-    exactly = next((row.full_version for row in rows if row.local and row.local == _tag(subject)), have)
+    asked = _tag(subject) or subject.index
+    exactly = next((row.full_version for row in rows if row.local and row.local == asked), have)
     wish, minors = f"{name}=={exactly}", _pythons(rows) if subject.host.platform else _usual_pythons(rows)
     free = Host({key: one for key, one in plans.target(subject).readings.items() if key != "python"})
     usual = plans.planned([wish], free, subject.matrix) if minors else None
     for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):
         if plan := plans.with_ties(wish, name, subject, plans.target(subject, python=minor)):
-            text = f"{name} {have} has builds for Python up to {minors[-1]}: make an environment of {minor}."
+            later = _first(have, subject)
+            other = f", or take {later}, the first that pip has here" if later else ""
+            text = f"{name} {have} has builds for Python up to {minors[-1]}: make an environment of {minor}{other}."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return None
 
@@ -259,17 +270,17 @@ def _of_wheel(subject: Subject) -> Fix | None:
 
 def _by_message(subject: Subject) -> Fix | None:
     """What pip's own words leave: the first later release that it lists, or where the package has files."""
-    if (wish := subject.wish) is None or subject.finding.confidence != "possible":
+    if (wish := subject.wish) is None:
         return None
-    version, every, python = plain(wish.spec.removeprefix("==")), subject.matrix.builds(wish.name), _minor(subject)
-    of_release = subject.matrix.builds_of(wish.name, version)
-    newer = [one for one in subject.listed if is_version(one) and is_version(version)]
-    newer = [one for one in newer if versions.release(one) > versions.release(version)]
-    if newer:
-        first, minors = min(newer, key=versions.release), _pythons(of_release)
+    version, every, python = plain(wish.spec.removeprefix("==")), published(subject.matrix, wish.name), _minor(subject)
+    if first := _first(version, subject):
+        minors = _pythons(_of(wish.name, version, subject))
         older = f"Python {minors[-1]}" if minors else "an older Python"
         text = f"pip has {wish.name} from {first} on for this Python: take that, or {older} for {version}."
-        return _exactly(text, wish.name, first)
+        near = not minors or versions.release(first)[0] == versions.release(version)[0]  # a major is another program
+        return _exactly(text, wish.name, first) if near else Fix(text)
+    if subject.finding.confidence != "possible":
+        return None
     served = _releases(every, platform_tag(subject.host) or _PLACES[0], python) if python else []
     if served and not version:
         return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
@@ -288,9 +299,16 @@ def _by_message(subject: Subject) -> Fix | None:
     return Fix(text)
 
 
+def _first(version: str, subject: Subject) -> str:
+    """The first release after one that pip lists, and that is no preview; empty if it lists none."""
+    newer = [plain(one) for one in subject.listed if versions.is_release(plain(one))] if is_version(version) else []
+    newer = [one for one in newer if versions.release(one) > versions.release(version)]
+    return min(newer, key=versions.release, default="")
+
+
 def _apple(name: str, have: str, subject: Subject) -> Fix | None:
     """The first release for Apple's own processors, of a package whose release is made for Intel's Macs alone."""
-    there = _releases(subject.matrix.builds(name), _MACS[1], _minor(subject))
+    there = _releases(published(subject.matrix, name), _MACS[1], _minor(subject))
     first = next((one for one in there if versions.release(one) > versions.release(have)), "")
     if not first or subject.host.arch == "x86_64":
         return None
@@ -301,7 +319,7 @@ def _apple(name: str, have: str, subject: Subject) -> Fix | None:
 def _last(subject: Subject) -> Fix | None:
     """The last release that pip lists; for an Intel's Mac, where it lists none, the last that is made for those."""
     name = subject.wished
-    made = _releases(subject.matrix.builds(name), _MACS[0]) if name and subject.host.arch == "x86_64" else []
+    made = _releases(published(subject.matrix, name), _MACS[0]) if name and subject.host.arch == "x86_64" else []
     if not name or not (subject.listed or made):
         return None
     last = (subject.listed or made)[-1]
