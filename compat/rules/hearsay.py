@@ -81,11 +81,12 @@ def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Find
     """A finding that rests on a message: what the message means, with the facts that its rule would have weighed."""
     page = page_of(type(item.rule))
     facts = [name for name in item.facts if case.host.value(name) not in (None, {}, ())]
+    why = "" if confidence == "possible" and heard.signal.meaning else page.why  # in general, it stays on the page
     return Finding(
         code=item.code,
         severity=item.rule.severity,
         title=page.title,
-        detail=f"{heard.signal.meaning} {page.why}".strip(),
+        detail=f"{heard.signal.meaning} {why}".strip(),
         confidence=confidence,
         evidence=(Evidence("error", heard.line, "error text"), *(evidence(case.host, name) for name in facts[:_MANY])),
         fix=spelled(item.rule.mend(case.host, case.matrix), case.host, case.matrix),

@@ -444,6 +444,35 @@ PASTED = {
         ),
         ("python-unsupported", "pip install tensorflow-gpu==2.5.0", "uv venv"),
     ),
+    "a release of a package without rows, whose wheels were measured": (
+        (
+            "Python 3.12.3\nERROR: Could not find a version that satisfies the requirement mediapipe==0.10.5 "
+            "(from versions: 0.10.13, 0.10.14)\n"
+        ),
+        ("python-unsupported", "pip install mediapipe==0.10.13", "uv venv"),
+    ),
+    "the release of another major is no remedy": (
+        (
+            "ERROR: Could not find a version that satisfies the requirement tensorflow==1.15.3 "
+            "(from versions: 2.5.0, 2.5.1, 2.6.0)\n"
+        ),
+        ("python-unsupported", "Python 3.7 for 1.15.3", "pip install tensorflow"),
+    ),
+    "an older Python, or the first release that pip has": (
+        (
+            "Python 3.10.6\nERROR: Could not find a version that satisfies the requirement tensorflow==2.5.0 "
+            "(from versions: 2.8.0rc0, 2.8.0, 2.9.0)\n"
+        ),
+        ("python-unsupported", "an environment of 3.8, or take 2.8.0", "2.8.0rc0"),
+    ),
+    "the index that was asked, for an older Python": (
+        (
+            "ERROR: Could not find a version that satisfies the requirement torch==2.1.2 "
+            "(from versions: 2.2.0+cu118, 2.2.1+cu118)\n"
+            "pip install torch==2.1.2 --index-url https://download.pytorch.org/whl/cu118\n"
+        ),
+        ("python-unsupported", "torch==2.1.2+cu118 --index-url https://download.pytorch.org/whl/cu118", "cu121"),
+    ),
     "a package that the asked index does not have": (
         (
             "Looking in indexes: https://download.pytorch.org/whl/rocm5.7\n"

@@ -346,6 +346,47 @@ PASTED = {
         ),
         ("library-missing", "Install CUDA 11.0 and cuDNN 8", "pip install"),
     ),
+    "mmcv over mmcv-full": (
+        "torch: 1.10.1+cu111\nmmcv-full: 1.4.0\nModuleNotFoundError: No module named 'mmcv._ext'",
+        (
+            "framework-pair-mismatch",
+            "mmcv-full==1.4.0 --find-links https://download.openmmlab.com/mmcv/dist/cu111/torch1.10/index.html",
+            "mim install",
+        ),
+    ),
+    "mmcv over mmcv-full, beside a torch that nobody names": (
+        "mmcv-full: 1.4.0\nModuleNotFoundError: No module named 'mmcv._ext'",
+        ("framework-pair-mismatch", "pip uninstall -y mmcv mmcv-full\npip install openmim\nmim install", "--find-links"),
+    ),
+    "a warning of torch in a build that ends without the toolkit": (
+        (
+            "Getting requirements to build wheel ... error\n"
+            "  C:\\tmp\\build\\torch\\functional.py:1: UserWarning: Failed to initialize NumPy: No module named 'numpy'\n"
+            "  OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.\n"
+        ),
+        ("toolkit-missing", "CUDA_PATH", "--no-build-isolation"),
+    ),
+    "conda's C++ library, of which a text speaks before the system's C library": (
+        (
+            "/home/me/miniconda3/envs/a/bin/../lib/libstdc++.so.6: version `GLIBCXX_3.4.29' not found\n"
+            "/lib64/libc.so.6: version `GLIBC_2.29' not found\n"
+        ),
+        ("libstdcxx-too-old", "libstdcxx-ng", "newer system"),
+    ),
+    "a program of .NET whose packages are listed": (
+        (
+            "   > Microsoft.ML.OnnxRuntime.Gpu    1.16.0    1.16.0\n"
+            'LoadLibrary failed with error 126 "" when trying to load "C:\\a\\onnxruntime_providers_cuda.dll"\n'
+        ),
+        ("library-missing", "CUDA 11 and cuDNN 8", "pip install"),
+    ),
+    "jax and jaxlib of one release, and a plug-in that is not listed": (
+        (
+            "AttributeError: module 'jaxlib.xla_client' has no attribute 'register_custom_type_id_handler'\n"
+            "jax:    0.4.35\njaxlib: 0.4.35\n"
+        ),
+        ("framework-pair-mismatch", 'pip install "jax[cuda12]==0.4.35"', "jaxlib=="),
+    ),
     "mmcv without its ops": (
         "ModuleNotFoundError: No module named 'mmcv._ext'",
         ("framework-pair-mismatch", "mmcv-full", "pip install"),

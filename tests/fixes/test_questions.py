@@ -85,6 +85,20 @@ def test_a_user_of_another_framework_is_asked_for_what_that_prints(error, progra
     assert not any("torch" in run for run in found)
 
 
+@pytest.mark.parametrize(
+    ("error", "asked_for"),
+    [
+        ("Microsoft.ML.OnnxRuntime.OnnxRuntimeException: LoadLibrary failed with error 126", "dotnet list package"),
+        ("Caused by: java.lang.UnsatisfiedLinkError: no jnitorch in java.library.path", "nvidia-smi"),
+        ("thread 'main' panicked at src/main.rs:3:5: torch::Cuda::is_available() is false", "nvidia-smi"),
+    ],
+)
+def test_a_program_of_another_language_is_asked_by_no_program_of_pythons(error, asked_for):
+    found = [one.run for one in asked(error, platform="linux").questions]
+    assert asked_for in found
+    assert not [run for run in found if run.startswith(("python", "pip"))]
+
+
 def test_who_speaks_with_intels_gpus_is_asked_for_their_list():
     found = [one.run for one in asked("Warning: XPU device count is zero!", platform="linux").questions]
     assert "sycl-ls" in found

@@ -318,6 +318,14 @@ def test_jax_without_its_plug_in_computes_on_the_cpu(doctor, plugin, told):
     assert any("carries code for sm_80" in text for text in report.fine) == bool(plugin)
 
 
+def test_a_plug_in_of_another_release_is_the_cause_of_a_jax_that_computes_on_the_cpu(doctor):
+    card = {"name": "NVIDIA A100-SXM4-40GB", "vendor": "nvidia", "target": "sm_80"}
+    listed = dict.fromkeys(("jax", "jaxlib"), "0.7.1") | {"jax-cuda12-plugin": "0.7.2", "numpy": "2.1.0"}
+    report = doctor(platform="linux", arch="x86_64", driver="580.65.06", gpus=[card], packages=listed)
+    assert [one.code for one in report.findings] == ["framework-pair-mismatch"]
+    assert [one.code for one in report.findings[0].consequences] == ["cpu-only-build"]
+
+
 def test_few_packages_without_the_plug_in_tell_nothing_of_jaxs_gpu_code(doctor):
     """A short list may leave the plug-in out, and may be all there is: neither code for the GPU nor its lack is told."""
     card = {"name": "NVIDIA A100-SXM4-40GB", "vendor": "nvidia", "target": "sm_80"}
