@@ -128,7 +128,7 @@ def newest(name: str, what: str, subject: Subject) -> Fix:
 
 
 def with_ops(subject: Subject) -> Fix | None:
-    """mmcv with its compiled part: of one release, mmcv-full has it and mmcv not before 2.0, and both write one folder.
+    """OpenMMLab's mmcv with its compiled part: before 2.0 that is mmcv-full, which writes the same folder as mmcv.
 
     Source: mmcv documentation, Installation.
     """

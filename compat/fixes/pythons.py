@@ -58,6 +58,7 @@ def python(subject: Subject) -> Fix | None:
         or _unsaid(name, have, rows, subject)
         or (at_hand if served else _beside(name, have, rows, subject))
         or _of_wheel(subject)
+        or _next(subject)
         or _by_message(subject)
     )
 
@@ -269,18 +270,10 @@ def _of_wheel(subject: Subject) -> Fix | None:
 
 
 def _by_message(subject: Subject) -> Fix | None:
-    """What pip's own words leave: the first later release that it lists, or where the package has files."""
-    if (wish := subject.wish) is None:
+    """What pip's own words leave: where the package has files."""
+    if (wish := subject.wish) is None or subject.finding.confidence != "possible":
         return None
     version, every, python = plain(wish.spec.removeprefix("==")), published(subject.matrix, wish.name), _minor(subject)
-    if first := _first(version, subject):
-        minors = _pythons(_of(wish.name, version, subject))
-        older = f"Python {minors[-1]}" if minors else "an older Python"
-        text = f"pip has {wish.name} from {first} on for this Python: take that, or {older} for {version}."
-        near = not minors or versions.release(first)[0] == versions.release(version)[0]  # a major is another program
-        return _exactly(text, wish.name, first) if near else Fix(text)
-    if subject.finding.confidence != "possible":
-        return None
     served = _releases(every, platform_tag(subject.host) or _PLACES[0], python) if python else []
     if served and not version:
         return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
@@ -297,6 +290,20 @@ def _by_message(subject: Subject) -> Fix | None:
     text = f"Take a Python of 64 bits from {minors[0]} to {minors[-1]}: {wish.name} {newest[0]} has files for those"
     text += f"{where}."
     return Fix(text)
+
+
+def _next(subject: Subject) -> Fix | None:
+    """The first later release that pip lists, or the Python that the one asked for was made for."""
+    if (wish := subject.wish) is None:
+        return None
+    name, version = wish.name, plain(wish.spec.removeprefix("=="))
+    if not (first := _first(version, subject)):
+        return None
+    minors = _pythons(_of(name, version, subject))
+    older = f"Python {minors[-1]}" if minors else "an older Python"
+    text = f"pip has {name} from {first} on for this Python: take that, or {older} for {version}."
+    near = not minors or versions.release(first)[0] == versions.release(version)[0]  # a major is another program
+    return _exactly(text, name, first) if near else Fix(text)
 
 
 def _first(version: str, subject: Subject) -> str:

@@ -148,7 +148,7 @@ def _stands(host: Host, name: str) -> bool:
 
 
 def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) -> tuple[Finding, ...]:
-    """Findings in the order of a report; see the module's first lines. What a text says first, then the layer, breaks ties."""
+    """Findings in the order of a report; see the module's first lines. A text's order, then the layer breaks ties."""
     layers = {item.code: item.layer for item in asked}
     said = bool(case.signals.telling)
 

@@ -18,8 +18,6 @@ from compat.rules.lookups import is_version
 from compat.rules.stack import packages_of, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from compat.facts import Host
     from compat.matrix import Matrix, rows
     from compat.reading.messages import Hearing
@@ -47,41 +45,27 @@ def wanted(
         for name, version in packages_of(host).items():
             if not found or (name in found and not found[name]):
                 found[_ALIAS.get(name, name)] = f"=={plain(version)}"
-    return {name: spec for name, spec in found.items() if _is_known(matrix, name, spec)}
-
-
-def _is_known(matrix: Matrix, name: str, spec: str) -> bool:
-    """Whether a package has rows, or its wheels were measured and one release of them is asked for, or any."""
-    return bool(matrix.builds(name) or name in _BESIDE or (spec[:2] in {"", "=="} and _unlisted(matrix, name)))
+    known = {name for name, spec in found.items() if spec[:2] in {"", "=="} or matrix.package(name)}
+    return {name: spec for name, spec in found.items() if name in known and published(matrix, name)}
 
 
 def published(matrix: Matrix, name: str) -> tuple[rows.Build, ...]:
     """All rows of a distribution; of ``tensorflow-cpu`` its own, which has files for other systems.
 
-    Of a package without rows its wheels, as far as they were measured.
+    Of a package without rows its measured wheels, where no release has sources, which pip compiles for any Python.
     """
     if name in _BESIDE:
         return tuple(row for row in matrix.builds(_BESIDE[name]) if row.distribution == name)
-    parts = (part for version in _unlisted(matrix, name) for part in joint.measured(matrix, name, version))
-    return matrix.builds(name) or tuple(part.build for part in parts)
-
-
-def _unlisted(matrix: Matrix, name: str) -> Mapping[str, Mapping[str, object]]:
-    """The releases of a package without rows, as they were measured."""
-    return {} if matrix.package(name) or name in _BESIDE else measured.releases(name)
+    known = {} if matrix.package(name) else measured.releases(name)
+    alone = () if any("source" in facts for facts in known.values()) else known
+    return matrix.builds(name) or tuple(part.build for one in alone for part in joint.measured(matrix, name, one))
 
 
 def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
-    """Rows of the releases that a specifier admits, of the variant alone that a local tag such as ``+cu118`` names.
-
-    None of a package without rows whose sources are published: its wheels are not all there is.
-    """
+    """Rows of the releases that a specifier admits, of the variant alone that a local tag such as ``+cu118`` names."""
     plain_specifier = _LOCAL.sub("", specifier)
-    known, unlisted = published(matrix, name), _unlisted(matrix, name)
+    known = published(matrix, name)
     rows = [row for row in known if admitted(plain_specifier, row.version)] if specifier else _lately(known)
-    taken = {row.version for row in rows} if specifier else unlisted.keys()
-    if any("source" in unlisted[one] for one in taken if one in unlisted):
-        return []  # pip compiles it, for any Python and system
     tag = specifier.rpartition("+")[2] if specifier.startswith("==") and "+" in specifier else ""
     return [row for row in rows if tag and row.local == tag] or rows
 

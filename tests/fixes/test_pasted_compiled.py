@@ -356,7 +356,11 @@ PASTED = {
     ),
     "mmcv over mmcv-full, beside a torch that nobody names": (
         "mmcv-full: 1.4.0\nModuleNotFoundError: No module named 'mmcv._ext'",
-        ("framework-pair-mismatch", "pip uninstall -y mmcv mmcv-full\npip install openmim\nmim install", "--find-links"),
+        (
+            "framework-pair-mismatch",
+            "pip uninstall -y mmcv mmcv-full\npip install openmim\nmim install",
+            "--find-links",
+        ),
     ),
     "a warning of torch in a build that ends without the toolkit": (
         (

@@ -69,9 +69,10 @@ class PythonUnsupported(Rule):
         for name, specifier in case.wanted.items():
             published = candidates(case.matrix, name, specifier)
             rows = [row for row in published if is_at(row, case.world.place or _USUAL)] or published
-            offered = sorted({item for row in rows for item in row.python}, key=_python_key)
+            offered = joint.in_order(item for row in rows for item in row.python)
             if rows and offered and not any(joint.verdict(row, python) == FITS for row in rows):
-                fix = Fix(f"Use Python {offered[-1]}.", changes=(Python(offered[-1]),))
+                last = [one for one in offered if not one.endswith("t")][-1]
+                fix = Fix(f"Use Python {last}.", changes=(Python(last),))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {minor_of(python)}."
                 return Found(detail=detail, fix=fix, sources=cite(case.matrix, rows[-1]))
         this = f"this is {minor_of(python)}"
@@ -117,14 +118,8 @@ class PythonUnsupported(Rule):
         """The index that a command names has no wheel for this Python."""
         variant = told.index_variant(case.commands)
         rows = [row for row in case.matrix.builds("torch") if row.variant == variant] if variant else []
-        offered = sorted({item for row in rows for item in row.python}, key=_python_key)
+        offered = joint.in_order(item for row in rows for item in row.python)
         if not offered or any(joint.verdict(row, python) == FITS for row in rows):
             return None
         detail = f"The index {variant} has torch for Python {', '.join(offered)}; this is {minor_of(python)}."
         return Found(detail=detail, facts=("python",), sources=cite(case.matrix, rows[-1]))
-
-
-def _python_key(text: str) -> tuple[tuple[int, ...], bool]:
-    """Order of Pythons, the free-threaded build of one before its usual one."""
-    plain = text.rstrip("t")
-    return versions.release(plain) if is_version(plain) else (0,), plain == text
