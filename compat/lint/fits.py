@@ -194,7 +194,8 @@ def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:
             detail = f"{asks}, and {old.text} is there: pip puts another in its place."
             yield finding(
                 "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
-                fix=nearest.required(asker, old, new.spec, scene), sources=cited(found, scene),
+                fix=nearest.instead(asker, old, scene) or nearest.required(asker, old, new.spec, scene),
+                sources=cited(found, scene),
             )  # fmt: skip
 
 
