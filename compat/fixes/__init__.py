@@ -126,9 +126,13 @@ def _drafted(finding: Finding, case: Case) -> Fix:
 
 
 def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
-    """The fixes by the message and by the facts, where they tell; their changes as commands of the place."""
-    subject = Subject(finding, case)
-    for prescribe in filter(None, (_of_message, _FIXES.get(finding.code))):
+    """The fixes by the message and by the facts, where they tell; their changes as commands of the place.
+
+    Those by the facts come first where packages are what the finding rests on.
+    """
+    subject, ways = Subject(finding, case), [_of_message, _FIXES.get(finding.code)]
+    by_packages = any(one.fact.startswith("packages") for one in finding.evidence[:1])
+    for prescribe in filter(None, reversed(ways) if by_packages else ways):
         if (fix := prescribe(subject)) is not None:
             told = f"If {subject.named[0].name} is its GPU: {continued(fix.text)}" if subject.named else ""
             moving = (one for one in fix.changes if not isinstance(one, Command | Service))
@@ -153,8 +157,7 @@ def _of_message(subject: Subject) -> Fix | None:
     code = subject.finding.code
     mended = (one for one in subject.case.signals.telling if one.signal.mends and one.signal.candidates[0] == code)
     mended = (one for one in mended if not (one.signal.installs and extensions.is_isolated(subject)))
-    by_packages = any(one.fact.startswith("packages") for one in subject.finding.evidence[:1])
-    if (heard := next(mended, None)) is None or by_packages:
+    if (heard := next(mended, None)) is None:
         return None
     lines = [Command(line, "linux" if line.startswith("sudo ") else "") for line in heard.signal.types]
     tasks = [System(heard.signal.deed)] if heard.signal.deed else []

@@ -198,11 +198,10 @@ def _toolkit(subject: Subject) -> Fix | None:
     snap = bool({"/snap/", "docker.dockerd"} & {*subject.said("service")})
     snap = snap or any("snap install docker" in line for line in subject.case.commands)
     if subject.host.engine_flavour == "snap" or snap:
-        text = (
-            "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own, then"
-        )
+        text = "Replace snap's Docker, which does not see NVIDIA's container toolkit, by the distribution's own"
         own, _ = of_system([System("engine")], _outside(subject.host), subject.matrix)
-        return Fix(f"{text} install and configure that.", changes=(Command("sudo snap remove docker"), *own))
+        changes = (Command("sudo snap remove docker"), *own)
+        return Fix(f"{text}, then install and configure the toolkit.", changes=changes)
     desktop = subject.host.platform == "wsl2" and subject.host.engine_flavour == "desktop"
     if desktop or subject.host.platform == "windows":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")

@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.render.ink import one_line
-from compat.render.text import summary_of, unchecked_of, value_of, verdict
+from compat.render.text import paired, summary_of, unchecked_of, value_of, verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compat.facts import Host
     from compat.findings import Finding, Report
 
@@ -23,8 +25,8 @@ def report(found: Report, host: Host) -> str:
     lines = [f"**{escape(summary_of(host))}**" if summary_of(host) else "", ""]
     if not found.findings:
         lines += [verdict(found), ""]
-    for finding in found.findings:
-        lines += _finding(finding)
+    for finding, others in paired(found.findings):
+        lines += _finding(finding, others)
     if found.questions:
         lines += ["To say more, the output of these is needed:", ""]
         lines += [f"- {code(one.run)}: {escape(one.decides)}" for one in found.questions]
@@ -36,7 +38,7 @@ def report(found: Report, host: Host) -> str:
     return "\n".join(lines).strip()
 
 
-def _finding(finding: Finding) -> list[str]:
+def _finding(finding: Finding, others: Sequence[Finding]) -> list[str]:
     """A finding as a section that can be quoted by itself: the cause and the command; what it rests on is folded."""
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     lines = [f"### {_WORDS[finding.severity]}: {escape(finding.title)}{sure}", "", escape(finding.detail), ""]
@@ -48,6 +50,8 @@ def _finding(finding: Finding) -> list[str]:
     if finding.fix.unchecked:
         lines += [f"Not checked: {escape(finding.fix.unchecked)}.", ""]
     lines += [f"- hence: {escape(item.title)} (`{item.code}`)" for item in finding.consequences]
+    lines += [f"- or: {escape(item.title)} (`{item.code}`)" for item in others]
+    lines += [""] if finding.consequences or others else []
     return [
         *lines,
         f"<details><summary><code>{finding.code}</code>: what it rests on</summary>",

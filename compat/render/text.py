@@ -9,6 +9,8 @@ from compat.render.ink import Ink, columns, one_line
 from compat.render.language import ENGLISH, Catalogue
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compat.findings import Ask, Finding, Report
 
 _FRAMEWORKS: Final = (
@@ -47,7 +49,8 @@ def report(
         quiet: whether the findings are all that is told.
     """
     pen = pen or Ink()
-    told = [line for finding in found.findings for line in (*advice(finding, pen, verbose=verbose), "")]
+    pairs = [(one, []) for one in found.findings] if verbose else paired(found.findings)
+    told = [line for one, others in pairs for line in (*advice(one, pen, verbose=verbose, others=others), "")]
     if quiet:
         return "\n".join(told[:-1])
     lines = [pen("bold", title), *machine(host, pen), "", *told]
@@ -96,8 +99,23 @@ def _devices(host: Host, words: Catalogue) -> list[str]:
     return [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
-    """One finding: what, why, what was seen, what to do, what follows from it.
+def paired(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """The findings, each with what its message may mean instead, where nothing else speaks for that."""
+    first: dict[str, list[Finding]] = {}
+    found: list[tuple[Finding, list[Finding]]] = []
+    for finding in findings:
+        message = next((str(one.value) for one in finding.evidence[:1] if one.fact == "error"), "")
+        if message in first and (finding.severity, finding.confidence) == ("info", "possible"):
+            first[message].append(finding)
+            continue
+        found.append((finding, []))
+        if message:
+            first.setdefault(message, found[-1][1])
+    return found
+
+
+def advice(finding: Finding, pen: Ink, *, verbose: bool = False, others: Sequence[Finding] = ()) -> list[str]:
+    """One finding: what, why, what was seen, what to do, what follows from it, what it may be instead.
 
     In short, what was seen is one line; ``verbose`` tells all of it with its places, and where the knowledge is from.
     """
@@ -116,6 +134,8 @@ def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
         lines += _labelled("", f"{words.said('not checked')}: {words.told(finding.fix.unchecked)}", pen)
     for consequence in finding.consequences:
         lines += _labelled("hence", words.follows(consequence, finding), pen)
+    for other in others:
+        lines += _labelled("or", words.follows(other, finding), pen)
     if finding.sources and verbose:
         lines += [pen("dim", line) for line in _labelled("from", _sources(finding), Ink(width=pen.width, words=words))]
     return lines

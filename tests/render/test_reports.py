@@ -77,6 +77,38 @@ def test_a_short_text_has_a_line_of_evidence_and_the_command_and_no_sources():
     assert all(command in short for finding in REPORT.findings for command in finding.fix.commands)
 
 
+def meant(code, severity, confidence, message="E: no such symbol"):
+    seen = (Evidence("error", message),) if message else ()
+    return Finding(
+        code=code, severity=severity, title=f"T {code}", detail=f"D {code}.", confidence=confidence, evidence=seen
+    )
+
+
+FIRST = meant("first", "warning", "possible")
+OTHER = meant("other", "info", "possible")
+
+
+@pytest.mark.parametrize(
+    ("other", "folds"),
+    [
+        (OTHER, True),
+        (meant("other", "info", "possible", "E: another message"), False),
+        (meant("other", "info", "possible", ""), False),
+        (meant("other", "info", "certain"), False),  # a fact speaks for it, too
+        (meant("other", "error", "possible"), False),
+    ],
+)
+def test_what_one_message_may_mean_instead_is_a_line_below_what_it_means_first(other, folds):
+    report = Report((FIRST, other))
+    short, long = render.report(report, HOST, "text"), render.report(report, HOST, "text", verbose=True)
+    assert ("    or    T other (other)" in short) is folds
+    assert ("D other." in short) is (not folds)
+    assert "D other." in long
+    markdown = render.report(report, HOST, "markdown")
+    assert ("\n- or: T other (`other`)\n\n<details>" in markdown) is folds
+    assert ("D other." in markdown) is (not folds)
+
+
 def test_a_quiet_text_is_findings_alone():
     said = render.report(REPORT, HOST, "text", quiet=True)
     assert said.startswith("✗ The driver is too old")
