@@ -111,8 +111,9 @@ def _is_other(row: Build, have: Mapping[str, str], subject: Subject) -> bool:
 
 
 def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subject) -> Build | None:
-    """The nearest later release of a package that was built for the CUDA and cuDNN that are installed."""
-    machine = subject.host.python or ""
+    """The nearest later release of a package that was built for the CUDA and cuDNN that are installed, and for here."""
+    machine, place = subject.host.python or "", platform_tag(subject.host) or "linux_x86_64"
+    found: list[Build] = []
     for other in subject.matrix.builds(name) if _OF_NUGET not in subject.packages else ():
         if other.yanked or not other.runtime.startswith("cuda") or not is_version(other.version):
             continue
@@ -120,10 +121,11 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
         if any(kernels_for(gpu.target, other.kernels, subject.matrix.families) == "none" for gpu in subject.gpus):
             continue
         suits = not _is_other(other, have, subject) and bool(other.cudnn or not have["cudnn"])
-        python = is_for(other, machine)
-        if later and suits and python and (other.cuda_from == "system" or not have["cuda"]):
-            return other
-    return None
+        here = is_for(other, machine) and is_at(other, place)
+        if later and suits and here and (other.cuda_from == "system" or not have["cuda"]):
+            found.append(other)
+    own = f"cuda{versions.minor(have['cuda'])}" if have["cuda"] else ""
+    return min(found, key=lambda one: (versions.release(one.version), one.runtime != own), default=None)
 
 
 def for_cuda(name: str, number: str, here: str, subject: Subject) -> Fix | None:

@@ -194,7 +194,8 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     if not published:
         # a release that a sibling's rows have, and this one's skip, may well be there
         others = (build for build in matrix.builds(package.name) if build.install_name != request.name)
-        skipped = any(build.full_version == request.exact for build in others)
+        here, there = ({build.full_version for build in each} for each in (everything, others))
+        skipped = request.exact in there - here
         return _nowhere(request, everything, places, place, package.name in settled(matrix) and not skipped)
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     if chosen.origin and chosen.origin.renamed and "+" in request.exact and step.manager != "uv":
@@ -227,7 +228,9 @@ def _nowhere(request: Request, known: list[Build], places: tuple[Origin, ...], p
         return Outcome("none", why="foreign")
     covered = all(any(item.has(build) for build in known) for item in places if item.url and not item.mirror)
     open_ = any(item.mirror or item.partial or _has_gap(request, known, item) for item in places)
-    return _absent(request, known, place) if whole and covered and not open_ else Outcome("unknown", why="place")
+    if not (whole and covered) or open_:
+        return Outcome("unknown", why="place")
+    return _absent(request, known, place, named=any(item.url for item in places))
 
 
 def _is_foreign(place: Origin, known: list[Build]) -> bool:
@@ -294,10 +297,11 @@ def settled(matrix: Matrix) -> frozenset[str]:
     return frozenset(frameworks | {"torchvision", "torchaudio", "jaxlib"})
 
 
-def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
+def _absent(request: Request, known: list[Build], place: Place, *, named: bool) -> Outcome:
     """Whether a release that the matrix lacks does not exist, or lies outside of what it covers.
 
     One from before has no wheel for a Python that the first releases of the matrix had none for yet.
+    ``named``: whether an index is named, beside the default one or in its place.
     """
     releases = [versions.parsed(build.version) for build in known]
     wanted = versions.parsed(request.exact) if request.exact else None
@@ -313,7 +317,7 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
         newest = max(number(python) for build in first for python in build.python)
         return Outcome("none", why="python") if number(place.python) > newest else Outcome("unknown", why="version")
     variant = bool(wanted.local) or wanted.is_postrelease  # Paddle's variants are post releases
-    elsewhere = variant and any(build.full_version == request.exact for build in known)
+    elsewhere = (variant or not named) and any(build.full_version == request.exact for build in known)
     if not elsewhere and (wanted.is_prerelease or wanted.is_postrelease or wanted < min(releases)):
         return Outcome("unknown", why="version")
     newer = wanted.release > max(releases).release

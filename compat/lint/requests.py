@@ -254,7 +254,9 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
     pages = {name: row for row in scene.matrix.table("indexes") for name in row.only}
     confined = {row.name: row for row in scene.matrix.table("confined") if not scene.platform.startswith(row.system)}
     conda = {row.name for row in scene.matrix.table("conda") if scene.matrix.package(row.name) is None}
-    if scene.ask.kind == "requirements" and any(item.request.name == "python" for item in scene.own):
+    names = {item.request.name for item in scene.own}
+    for_pip = any(row.distribution in names for row in scene.matrix.table("conda") if row.distribution)  # torch
+    if scene.ask.kind == "requirements" and "python" in names and not for_pip:
         return  # a list for `conda create --file`
     for item in scene.own:
         request = item.request

@@ -335,6 +335,16 @@ PASTED = {
         ),
         ("cpu-instructions-missing", "winget install Microsoft.VCRedist", "virtual machine"),
     ),
+    "a Paddle for another CUDA, on Windows, for which the page of Linux has nothing": (
+        (
+            "paddlepaddle-gpu                  2.1.1\npaddleslim                        2.1.0\n\n"
+            "Cuda compilation tools, release 11.2, V11.2.67\n"
+            'File "D:\\x\\lib\\site-packages\\paddle\\fluid\\core.py", line 1\n'
+            "W0818 09:34:14.796905  2812 device_context.cc:404] Please NOTE: device: 0, GPU Compute Capability: 7.5, "
+            "Driver API Version: 11.3, Runtime API Version: 10.2\n"
+        ),
+        ("library-missing", "paddlepaddle-gpu==2.5.0", "linux"),
+    ),
     "a DLL of the toolkit, and nothing else": (
         "Could not load dynamic library 'cusparse64_11.dll'; dlerror: cusparse64_11.dll not found",
         ("library-missing", "Install CUDA 11, which brings cusparse64_11.dll", "pip install"),

@@ -202,6 +202,13 @@ PAIRS = [
      "environment.yml", "build-tools-missing"),
 ]  # fmt: skip
 
+PAIRS += [
+    # torch is pip's name, and pytorch conda's
+    ("python==3.8\ntorch==1.10.1\n", "python==3.8\npytorch==1.10.1\n", "requirements.txt", "version-does-not-exist"),
+    # its siblings' releases stay on the default index, its own went to Paddle's
+    ("paddlepaddle-gpu==3.1.0\n", "paddlepaddle==3.1.0\n", "requirements.txt", "index-missing"),
+    ("paddlepaddle-gpu==3.1.0\n", "paddlepaddle-gpu==2.6.2\n", "requirements.txt", "index-missing"),
+]
 WHISPER = "RUN pip install {} openai-whisper=={}\n"
 PAIRS += [
     # its build script imports pkg_resources: no setuptools from 82 on has it, and those ask for Python 3.9
