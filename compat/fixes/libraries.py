@@ -157,15 +157,12 @@ def _rebuilt(name: str, number: str, here: str, subject: Subject) -> Fix:
     """What asks for a library of one CUDA, built for the one in use."""
     if not subject.compiled() and (fix := for_cuda(name, number, here, subject)):
         return fix
-    known = subject.compiled() or _for_torch(subject)
-    compiled = known or "the package that asks for it"
+    compiled = subject.compiled() or _for_torch(subject) or "the package that asks for it"
     pages = (found[1] for line in subject.case.commands if compiled in line and (found := _PAGE.search(line)))
     if not here and (page := next(pages, "")) and series(runtime_of(page)) != series(number):
         return Fix(f"Take another release of {compiled} from the page of {page}: this one is built for CUDA {number}.")
     if not here:
         return Fix(f"Reinstall {compiled} for the CUDA in use, or install CUDA {number}.")
-    if not known:
-        return Fix(f"{name} is of CUDA {number}: install that too, or a build for CUDA {here} of what asks for it.")
     return Fix(f"{name} is of CUDA {number}: reinstall {compiled}, built for CUDA {here}.")
 
 
