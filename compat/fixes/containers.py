@@ -12,7 +12,7 @@ from compat.commands import options_of
 from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
-from compat.reading.commands import asks_for_gpu, capabilities, container_of
+from compat.reading.commands import asks_for_gpu, capabilities, container_of, is_plain
 from compat.rules.deeds import AMD_NODES, CONFIGURE_DOCKER, LIST_DEVICES, WITH_AMD, install_driver, of_system, spelled
 
 if TYPE_CHECKING:
@@ -82,9 +82,14 @@ def _of_others(subject: Subject) -> Fix | None:
     if not refused or "nvidia" in vendors or not vendors & {"amd", "intel"}:
         return None
     nodes = AMD_NODES if "amd" in vendors else "--device /dev/dri"
-    typed = next((line for line in subject.case.commands if _ASKING.search(line) and len(line) <= _LONGEST), "")
+    typed = next((line for line in subject.case.commands if _ASKING.search(line) and _is_said_again(line)), "")
     text = "Docker's --gpus is for GPUs of NVIDIA, and none is named here: hand over the nodes of this one."
     return Fix(text, changes=(Command(_ASKING.sub(nodes, typed)) if typed else Container(nodes),))
+
+
+def _is_said_again(command: str, longest: int = _LONGEST) -> bool:
+    """Whether a command that was typed is told whole: a short one, with nothing behind it that a shell would run."""
+    return len(command) <= longest and is_plain(command)
 
 
 def _retyped(subject: Subject) -> Fix | None:
@@ -93,7 +98,7 @@ def _retyped(subject: Subject) -> Fix | None:
 
     started = [line for line in subject.case.commands if _RUN.search(line)]
     if none := next((line for line in started if _NO_GPU.search(line)), ""):
-        mended = _NO_GPU.sub("--gpus all", none) if len(none) <= _LONGEST else ""
+        mended = _NO_GPU.sub("--gpus all", none) if _is_said_again(none) else ""
         text = "Write --gpus all, or --gpus device=0 for the first one: --gpus 0 asks for no GPU."
         return Fix(text, changes=(Command(mended),) if mended else ())
     typed = next((line for line in started if not asks_for_gpu(line) or (SERVICE in line and _ROCM.search(line))), "")
@@ -103,7 +108,7 @@ def _retyped(subject: Subject) -> Fix | None:
         name = typed.partition(SERVICE)[2].split()[0]
         way = "devices: /dev/kfd and /dev/dri" if amd else _RESERVED
         return Fix(f"Give the service {name} the GPU in the compose file: {way}.")
-    if not typed or len(typed) > _LONGEST:
+    if not typed or not _is_said_again(re.sub(r"^\$\s*", "", typed)):
         return None
     engine = container_of([typed])
     option = options_of(Container(gpus=True, engine=engine))
@@ -116,7 +121,7 @@ def _retyped(subject: Subject) -> Fix | None:
 def computing(subject: Subject) -> Fix | None:
     """The command that asks for parts of the driver without the one that computes, with that."""
     typed = next((line for line in subject.case.commands if capabilities([line])), "")
-    if not typed or len(typed) > 2 * _LONGEST:
+    if not typed or not _is_said_again(typed, 2 * _LONGEST):
         return None
     named = ",".join(sorted({"compute", "utility", *capabilities([typed])}))
     option = _GPUS_OPTION.search(typed)
@@ -236,7 +241,7 @@ def _of_nvidia(subject: Subject) -> Fix:
         text = "A rootless container may not write cgroups: let NVIDIA's hook leave them alone, or take CDI."
         line = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true"
         return Fix(text, changes=(Command(line, "linux"),))
-    if typed and _UNSEALED not in typed and len(typed) <= _LONGEST:
+    if typed and _UNSEALED not in typed and _is_said_again(typed):
         mended = _RUN.sub(lambda found: f"{found[0]} {_UNSEALED}", typed, count=1)
         return Fix("Where SELinux enforces, let the container pass it.", changes=(Command(mended),))
     text = "Let every user open NVIDIA's nodes, /dev/nvidia*, whose modes this shows."

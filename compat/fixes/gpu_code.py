@@ -14,7 +14,7 @@ from compat.fixes.extensions import extended
 from compat.fixes.packages import gpu_build
 from compat.fixes.plans import requires, usual
 from compat.fixes.subject import Subject, continued, last_cuda
-from compat.reading.commands import image_of
+from compat.reading.commands import image_of, is_plain
 from compat.rules.lookups import recompiled
 from compat.rules.stack import platform_tag
 from compat.targets import kernels_for, sm
@@ -116,7 +116,7 @@ def _in_image(subject: Subject) -> Fix | None:
         return None
     if better := _next_image(image, subject):
         lines = (line for line in subject.case.commands if image in line.split())
-        typed = next((line.replace(image, better) for line in lines if len(line) < _LONGEST), "")
+        typed = next((line.replace(image, better) for line in lines if len(line) < _LONGEST and is_plain(line)), "")
         start = Command(typed.lstrip("$# ")) if typed else Container(image=better, gpus=True)
         return Fix(f"Take the image {better}, which has code for {subject.gpus[0].target}.", changes=(start,))
     built = gpu_build(subject) if subject.host.container else None

@@ -7,6 +7,7 @@ program is none. What it says: whether it starts a container, what it installs a
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -96,6 +97,21 @@ _VALUED: Final = pattern(
 _FOR_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-version|pytorch-gpu)\b")  # of conda's channels
 
 
+# Substitutions that only say where somebody is, and who.
+_OWN: Final = pattern(r"\$\((?:pwd|id -[ug])\)|\$\{?(?:PWD|HOME|USER|UID|GID|DISPLAY)\b\}?")
+
+
+def is_plain(command: str) -> bool:
+    """Whether a line is one command that substitutes nothing, so that it may be said again: a text may have more."""
+    rest = _OWN.sub("", command)
+    lexer = shlex.shlex(rest, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        return "`" not in rest and "$(" not in rest and not any({*word} <= {*"();<>|&"} for word in lexer if word)
+    except ValueError:  # quotes that do not close
+        return False
+
+
 def container_of(commands: Sequence[str]) -> str:
     """The engine whose container a command runs in or builds; empty if none does."""
     for command in commands:
@@ -150,7 +166,8 @@ def lacks_group(commands: Sequence[str]) -> bool:
 
 def by_user(commands: Sequence[str]) -> bool:
     """Whether a container command names a user that is not root."""
-    return any(_ENGINES.search(command) and _USER.search(command) for command in commands)
+    options = (command.partition(image_of([command]) or "\n")[0] for command in commands if _ENGINES.search(command))
+    return any(map(_USER.search, options))
 
 
 def capabilities(commands: Sequence[str]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.app.doctor import judged
+from compat.app.doctor import Question, examine, judged
 from compat.facts import host
 from compat.matrix import matrix
 
@@ -331,3 +331,31 @@ def test_a_fix_fits_the_machine(known, told):
 @pytest.mark.parametrize(("text", "told"), TEXTS.values(), ids=TEXTS)
 def test_a_fix_fits_what_a_text_shows(prescribes, text, told):
     prescribes(text, *told)
+
+
+STARTED = {
+    "docker run me/image": "RuntimeError: No CUDA GPUs are available\n",
+    "docker run --gpus 0 me/image": "RuntimeError: No CUDA GPUs are available\n",
+    "docker run --gpus capabilities=utility me/image": "RuntimeError: Found no NVIDIA driver on your system.\n",
+    "docker run --rm --gpus all me/image": f"Intel Corporation Alder Lake-N [UHD Graphics]\n{NO_HOOK}",
+    "docker run --gpus all pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime": (
+        "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+    ),
+    "podman run --gpus all me/image": "Failed to initialize NVML: Insufficient Permissions\n",
+}
+
+
+@pytest.mark.parametrize("said", STARTED)
+@pytest.mark.parametrize(
+    "more", ["; evil", " && evil", " | evil", " & evil", " `evil`", ' "$(evil)"', " > evil", " <(evil)", " 'evil"]
+)
+def test_nothing_behind_a_typed_command_is_told_to_type(said, more):
+    plain, hostile = (examine(Question(pasted=f"$ {said}{end}\n{STARTED[said]}"), matrix())[0] for end in ("", more))
+    assert plain.findings
+    assert not [line for one in hostile.findings for line in one.fix.commands if "evil" in line]
+
+
+def test_a_typed_command_may_say_where_one_is_and_who(prescribes):
+    line = "docker run --user $(id -u):$(id -g) -v $(pwd):/w -e HOME=$HOME me/image"
+    mended = line.replace("run", "run --gpus all", 1)
+    prescribes(f"$ {line}\nRuntimeError: No CUDA GPUs are available\n", "container-no-gpu", mended, "evil")

@@ -95,6 +95,20 @@ def test_whether_a_container_gets_the_nodes_without_their_group(command, lacks):
 
 
 @pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("docker run --device=/dev/kfd --user 1000 rocm/pytorch", True),
+        ("docker run -u $(id -u):$(id -g) rocm/pytorch python train.py", True),
+        ("docker run --device=/dev/kfd rocm/pytorch python -u train.py", False),  # an option of the program
+        ("docker run --user root rocm/pytorch", False),
+        ("sudo -u me python train.py", False),
+    ],
+)
+def test_whether_a_container_is_given_a_user(command, named):
+    assert commands.by_user((command,)) is named
+
+
+@pytest.mark.parametrize(
     ("command", "compiles"),
     [
         ("python setup.py install", True),
