@@ -51,9 +51,17 @@ _SAID: Final = (
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
     ("absent", pattern(r"(?m)^(?:E +)?\w+Error: No module named '?(torch|tensorflow|jax|paddle|cupy)'?\s*$")),
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
-    # types of .NET, then of the JVM; Rust's panic
-    ("dotnet", pattern(r"\b(Microsoft\.ML\.\w+|TorchSharp\b|System\.\w{0,40}Exception\b)")),
-    ("foreign", pattern(r"\b(java\.lang\.\w+|ai\.djl\b|thread '[\w<>-]+' (?:\(\d+\) )?panicked at)")),
+    # exceptions and frames of .NET, then of the JVM; Rust's panic
+    (
+        "dotnet",
+        pattern(r"((?:\bat (?:Microsoft\.ML|TorchSharp)\.\w|\b(?:Microsoft\.ML|System)\.[\w.]{1,80}Exception: ))"),
+    ),
+    (
+        "foreign",
+        pattern(
+            r"\b(java\.lang\.\w{1,60}(?:Error|Exception)\b|at ai\.djl\.|thread '[\w<>-]+' (?:\(\d+\) )?panicked at)"
+        ),
+    ),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
     # docker compose logs: the service's name before each line, two blanks at least before the bar
@@ -68,7 +76,7 @@ _SAID: Final = (
         ),
     ),
     # a Dockerfile's user that is not root
-    ("user", pattern(r"(?m)^USER (?!root\b|0\b)(\S+)[ \t]*$")),
+    ("user", pattern(r"(?m)^FROM [\w./:@-]+[^\n]{0,60}\n(?:[^\n]{0,400}\n){0,100}?USER (?!root\b|0\b)(\S+)[ \t]*$")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),
     # packages of a driver branch that serves old cards alone: nvidia-legacy-390xx-driver, nvidia-470xx-dkms
     ("legacy", pattern(r"(?<![\w-])nvidia-(?:legacy-)?(\d{3})xx-\w")),

@@ -168,3 +168,8 @@ def test_the_script_has_the_lines_of_a_repository_that_are_too_long_beside_a_fin
     assert "sudo apt install nvidia-container-toolkit" in commands
     assert "gpgkey" not in "".join(commands)
     assert lines.index("gpgkey") < lines.index("sudo apt update") < lines.index("apt install nvidia-container-toolkit")
+
+
+def test_who_only_writes_of_another_language_is_asked_as_before():
+    found = [one.run for one in asked(f"I tried TorchSharp and ai.djl, too. {BLIND}", platform="linux").questions]
+    assert "python -m torch.utils.collect_env" in found

@@ -55,7 +55,8 @@ _BRANCH = re.compile(r"^[|\s]{0,60}-{3}\s([A-Za-z][\w.\-]{0,80}) v(\d[\w.+!-]{0,
 _JSON = re.compile(r'\{"name": "([A-Za-z][\w.\-]{0,80})", "version": "(\d[\w.+!-]{0,60})"')
 # What ``dotnet list package`` and a project's file say of NuGet's packages.
 _NUGET = re.compile(
-    r"(?:^[\s>]*|Include=\")(Microsoft\.ML\.OnnxRuntime[\w.]*)(?:\" Version=\"| +(?:\d\S* +)?)(\d[\w.]*)\b"
+    r"(?:^[\s>]*|Include=\")(Microsoft\.ML\.OnnxRuntime[\w.]*)"
+    r"(?:\" Version=\"(?=[\w.]+\")| +(?:\d\S* +)?(?=[\w.]+\s*$))(\d[\w.]*)\b"
 )
 _SHOWN = re.compile(r"^\s*Name:\s*([A-Za-z][\w.\-]*)\s*$")
 _VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
