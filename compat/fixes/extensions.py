@@ -146,7 +146,7 @@ def with_ops(subject: Subject) -> Fix | None:
         return Fix(text, changes=(gone, Command("pip install openmim"), Command(f"mim install {name}=={version}")))
     page = next(row.url for row in subject.matrix.table("indexes") if row.name == "mmcv")
     variant = f"cu{item.cuda.replace('.', '')}/torch{versions.minor(item.version)}"
-    index = page.format(variant=f"{variant}/index.html")
+    index = page.replace("{variant}", f"{variant}/index.html")  # an overlay's text is data, and no format to run
     return Fix(text, changes=(gone, Install(packages=(Package(name=name, version=version),), index=index, links=True)))
 
 

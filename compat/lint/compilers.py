@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
-    from compat.matrix.rows import Repository
+    from compat.matrix.rows import Repository, Script
     from compat.sources.values import Install, Request
 
 # Kinds of files that do not say how they are installed.
@@ -210,26 +210,30 @@ def isolated(scene: Scene) -> Iterator[Finding]:
 
 def outdated(scene: Scene) -> Iterator[Finding]:
     """build-tools-missing: a source whose build script imports pkg_resources, built with the newest setuptools."""
-    rows = {row.name: row for row in scene.matrix.table("scripts")}
     bounded = any("CONSTRAINT" in name for part in scene.chain for name in part.env)
     for step, apart in _built(scene) if not bounded else ():
-        for one in step.requests:
-            row = rows.get(one.name)
-            newest = row is not None and not (one.spec or row.fixed)
-            if row is None or not (newest or (one.exact and versions.admits(row.versions, one.exact))):
-                continue
-            away = (
-                one.url or one.marker or origins.elsewhere(origins.origins(step, scene.matrix), one.name, scene.matrix)
-            )
-            if away or not (apart or row.project) or _is_old(step.python or scene.python, scene):
+        old, places = _is_old(step.python or scene.python, scene), origins.origins(step, scene.matrix)
+        for one in step.requests if not old else ():
+            row = _script(one, scene.matrix)
+            if row is None or not (apart or row.project) or origins.elsewhere(places, one.name, scene.matrix):
                 continue
             what = "is built with the newest setuptools, and its build script imports pkg_resources, which that has not"
-            fix = "Install 'setuptools<82' first, then this with --no-build-isolation."
+            way = f"Take {one.name}=={row.fixed}, or install" if row.fixed else "Install"
             yield finding(
                 "build-tools-missing", scene, one.line, f"{one.text} {what}.", confidence="likely",
                 severity="warning" if scene.ask.kind in _LISTS and not row.project else "error",
-                fix=f"Take {one.name}=={row.fixed}, or install{fix[7:]}" if row.fixed else fix,
+                fix=f"{way} 'setuptools<82' first, then this with --no-build-isolation.",
             )  # fmt: skip
+
+
+def _script(request: Request, matrix: Matrix) -> Script | None:
+    """The row of a release that needs an older setuptools: of the pinned one, or of the newest if that does, too."""
+    if request.url or request.marker:
+        return None
+    rows = (row for row in matrix.table("scripts") if row.name == request.name)
+    if request.exact:
+        return next((row for row in rows if versions.admits(row.versions, request.exact)), None)
+    return next((row for row in rows if not (request.spec or row.fixed)), None)
 
 
 def _built(scene: Scene) -> Iterator[tuple[Install, bool]]:

@@ -145,12 +145,12 @@ def _hear(row: Signal, page: _Page) -> Heard | None:
 def _matches(row: Signal, page: _Page) -> Iterator[re.Match[str]]:
     """A row's matches: its literals are looked up first, and only a window around each is matched."""
     text, lowered, _ = page
-    reach = _reach(row.pattern)
     for literal in _needed(row):
         at = lowered.find(literal)
         for _ in range(_TRIES):
             if at < 0:
                 break
+            reach = _reach(row.pattern)
             found = _compiled(row.pattern).finditer(text, max(0, at - max(_BEFORE, reach)), at + max(_AFTER, reach))
             yield from (one for one in found if not page.is_example(one.start()))
             at = lowered.find(literal, at + max(len(literal), 1))
