@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final, cast, get_args
 
 import compat.matrix.rows as rows
-from compat import plan, targets
+from compat import plan, targets, versions
 from compat.lazy import dataclass
 
 
@@ -52,6 +52,9 @@ def _word(*words: str) -> Spelling:
 DOTTED: Final = _pattern(r"\d{1,9}(\.\d{1,9}){0,5}", "a dotted number such as 12.8.1")
 MINOR: Final = _pattern(r"\d{1,3}\.\d{1,3}", "major.minor such as 12.8")
 RELEASE: Final = _pattern(r"\d[0-9A-Za-z.!+-]{0,40}(\.\.\d[0-9A-Za-z.+-]{0,40})?", "a release such as 2.9.1")
+SPECIFIER: Final = Spelling(
+    lambda text: text[:1] in "<>=!~" and versions.specifier(text) is not None, "a specifier such as >=2,<3"
+)
 PYTHON: Final = _pattern(r"[23]\.\d{1,2}t?", "a Python minor such as 3.11 or 3.13t")
 DATE: Final = _pattern(
     r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", "a day 2023-05-08, a month 2023-05 or a year"
@@ -136,6 +139,10 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Application: {"name": NAME, "extras": NAME},
     rows.Conda: {"name": NAME},
     rows.Major: {"name": NAME, "version": DOTTED},
+    rows.Notice: {"name": NAME, "versions": SPECIFIER},
+    rows.Compiled: {"name": NAME, "versions": SPECIFIER},
+    rows.Misspelt: {"name": NAME, "versions": SPECIFIER},
+    rows.Script: {"name": NAME, "versions": SPECIFIER, "fixed": RELEASE},
     rows.Index: {"name": NAME},
     rows.Build: {"versions": RELEASE, "cudnn": DOTTED, "driver": DOTTED},
     rows.CudaRelease: {

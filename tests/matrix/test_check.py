@@ -47,6 +47,14 @@ SHAPE = {
         "driver_linux is '>=570.26'; expected a dotted",
     ),
     "bad release": ('cuda = "12.8.0", driver', 'cuda = "12.8", driver', "cuda is '12.8'; expected a full release"),
+    **{
+        f"bad specifier in {table}": (
+            "jetpack = [",
+            f'{table} = [\n  {{ name = "x", versions = "3 and later", {more}source = "doc", how = "measured" }},\n]\n\njetpack = [',
+            "versions is '3 and later'; expected a specifier",
+        )
+        for table, more in (("scripts", ""), ("misspelt", 'line = "a>=1.*", '), ("compiled", 'forced = "F", '))
+    },
     "bad target": ("sm_90a sm_120", "sm_90a 12.0", "targets is '12.0'; expected sm_90"),
     "bad gfx": ('targets = "gfx1030", os = "ubuntu', 'targets = "1030", os = "ubuntu', "targets is '1030'"),
     "bad python": ('python = "3.8 3.9"', 'python = "3.8 39"', "python is '39'; expected a Python minor"),

@@ -28,6 +28,7 @@ from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import (
     Application,
     Build,
+    Compiled,
     Conda,
     Confined,
     Days,
@@ -62,6 +63,7 @@ __all__ = [
     "Cache",
     "Capability",
     "Command",
+    "Compiled",
     "Conda",
     "Confined",
     "CudaRelease",
