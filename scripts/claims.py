@@ -77,6 +77,7 @@ FINDERS: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "runtime": lambda row: tuple(_coarser(row.runtime)),
     "toolkit": lambda row: (str(row.toolkit).lower(),),
     "local": lambda row: (row.local or "-",),
+    "index": lambda row: (row.index or "-",),
     "published": lambda row: tuple(filter(None, (row.version, row.published, row.full_version))),
 }
 """Columns that find a row by something else than a field of one value."""

@@ -286,7 +286,7 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves
         return False
     read = named(installed(subject.host, subject.matrix), build.name)
     runtimes = (runtime_of(there.partition("+")[2]), read.runtime if read else "", stated.runtime if stated else "")
-    runtime = next(filter(None, runtimes), "" if moves and "+" in build.version else build.runtime)
+    runtime = next(filter(None, runtimes), "" if moves and (build.index or "+" in build.version) else build.runtime)
     return not build.runtime or runtime == build.runtime
 
 

@@ -13,7 +13,7 @@ from compat.joints.python import is_for
 if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
-    from compat.plan import Plan
+    from compat.plan import Plan, PlannedBuild
 
 # What a container finds of the machine that it runs on; everything else it brings itself.
 DEVICES: Final = (
@@ -55,9 +55,19 @@ def together(wish: str, machine: Host, scene: Scene) -> str:
     pins = [f"{one.name}=={one.exact}" for one in known if one.exact]
     others = tuple(one for one in pins if one.partition("==")[0] != wish.partition("==")[0])
     found = plan(wish, others, machine, scene)
-    new = [one for one in found.builds if one.asked and one.requirement not in {wish, *others}] if found else []
-    names = " and ".join(one.requirement for one in new)
+    asked = {_placed(one, scene): one for one in found.builds if one.asked} if found else {}
+    new = [one for text, one in asked.items() if text not in {wish, *others}]
+    names = " and ".join(text for text in asked if text not in {wish, *others})
     return f"Ask for {names} ({found.runtime}{found.ptx_of(new[0].name)})." if found and new else ""
+
+
+def _placed(build: PlannedBuild, scene: Scene) -> str:
+    """A build as it is asked for, with its index where its release alone would bring another build of it."""
+    items = [item for item in scene.env if item.request.name == build.name] if "+" not in build.version else ()
+    rows = [row for row in scene.rows(build.name) if row.full_version == build.version]
+    first = next((row for item in items for place in item.origins for row in rows if place.has(row)), None)
+    other = build.index and first is not None and first.runtime != build.runtime
+    return f"{build.requirement} of {build.index}" if other else build.requirement
 
 
 def instead(moving: Taken, kept: Taken, scene: Scene) -> str:

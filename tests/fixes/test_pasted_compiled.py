@@ -254,12 +254,12 @@ PASTED = {
         "ImportError: /v/lib/python3.10/site-packages/vllm/_C.abi3.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
         ("abi-mismatch", "pip install vllm", "isolation"),
     ),
-    "both of one CUDA, where none is built for that of torch": (
+    "the build for the CUDA of torch, at PyTorch's index": (
         (
             "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
             "    PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu118)\n    Python  3.10.11 (you have 3.10.12)"
         ),
-        ("abi-mismatch", "torch==2.1.0+cu121 --index-url", "isolation"),
+        ("abi-mismatch", "xformers==0.0.22.post7+cu118 --index-url", "torch=="),
     ),
     "the very torch that xFormers is for": (
         (

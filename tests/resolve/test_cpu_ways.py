@@ -84,7 +84,7 @@ def test_a_cpu_plan_of_what_runs_on_a_processor(package: str) -> None:
         ("jax[cuda12]==0.4.30 --cpu --arch x86_64", "ask for jax==0.4.30 (cpu)", " jax==0.4.30 "),
         ("jax[cuda12]==0.4.30 --cpu --arch x86_64", "leave --cpu out", "'jax[cuda12]==0.4.30' --arch"),
         ("flash-attn torch --cpu --arch x86_64", "leave --cpu out", " flash-attn torch --arch"),
-        ("xformers --gpu MI300X", "use a GPU that these builds have code for", "--gpu sm_"),
+        ("faiss-gpu --gpu MI300X", "use a GPU that these builds have code for", "--gpu sm_"),
     ],
 )
 def test_the_way_out_is_the_one_that_a_person_would_take(question: str, fix: str, command: str) -> None:
@@ -101,7 +101,7 @@ def test_leaving_cpu_out_is_not_offered_for_a_machine_that_says_what_it_has(tmp_
     assert answer(f"flash-attn --cpu --host {file}").fixes == ()
 
 
-@pytest.mark.parametrize("package", ["xformers", "faiss-gpu", "tensorrt"])
+@pytest.mark.parametrize("package", ["faiss-gpu", "tensorrt"])
 def test_a_build_that_tells_no_code_is_not_for_gpus_that_its_package_never_had_builds_for(package: str) -> None:
     told = answer(f"{package} --gpu MI300X")
     assert told.status == "conflict"

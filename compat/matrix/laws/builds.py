@@ -177,14 +177,17 @@ def _unfollowed(item: Placed, framework: str, runtimes: dict[str, set[str]]) -> 
 
 
 def companions_are_paired(view: View) -> Iterator[Breach]:
-    """An index that has a companion for a framework release has it for every runtime it has that release for."""
+    """An index that has a companion for a framework release, for the CPU too, has it for every runtime of it there.
+
+    A companion that has no CPU build, such as xformers, is another publisher's, who chooses the runtimes.
+    """
     builds = view.builds()
     for item in view.of("packages"):
         framework = item.row.follows
         have = _paired(builds.get(item.row.name, ()), framework) if framework else {}
         for build in builds.get(framework, ()):
             runtimes = have.get((build.row.version, build.row.index))
-            if runtimes and build.row.runtime not in runtimes:
+            if runtimes and "cpu" in runtimes and build.row.runtime not in runtimes:
                 what = f"is {build.row.runtime}, for which {build.row.index} has no {item.row.name}"
                 yield Breach(
                     build, "runtime", what, f"one of {' '.join(sorted(runtimes))}, or a build of {item.row.name}"
