@@ -11,8 +11,11 @@ from compat.facts import Fact, Host
 from compat.joints.python import is_for
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
+    from compat.matrix.rows.software import Build
     from compat.plan import Plan, PlannedBuild
 
 # What a container finds of the machine that it runs on; everything else it brings itself.
@@ -55,19 +58,29 @@ def together(wish: str, machine: Host, scene: Scene) -> str:
     pins = [f"{one.name}=={one.exact}" for one in known if one.exact]
     others = tuple(one for one in pins if one.partition("==")[0] != wish.partition("==")[0])
     found = plan(wish, others, machine, scene)
-    asked = {_placed(one, scene): one for one in found.builds if one.asked} if found else {}
-    new = [one for text, one in asked.items() if text not in {wish, *others}]
-    names = " and ".join(text for text in asked if text not in {wish, *others})
-    return f"Ask for {names} ({found.runtime}{found.ptx_of(new[0].name)})." if found and new else ""
+    asked = {_placed(one, one.requirement, scene): one for one in found.builds if one.asked} if found else {}
+    new = {text: one for text, one in asked.items() if text not in {wish, *others}}
+    places: dict[str, list[str]] = {}
+    for text in new:
+        name, at, place = text.partition(" from ")
+        places.setdefault(at + place, []).append(name)
+    names = " and ".join(" and ".join(held) + place for place, held in places.items())
+    first = next(iter(new.values()), None)
+    return f"Ask for {names} ({found.runtime}{found.ptx_of(first.name)})." if found and first else ""
 
 
-def _placed(build: PlannedBuild, scene: Scene) -> str:
-    """A build as it is asked for, with its index where its release alone would bring another build of it."""
-    items = [item for item in scene.env if item.request.name == build.name] if "+" not in build.version else ()
-    rows = [row for row in scene.rows(build.name) if row.full_version == build.version]
-    first = next((row for item in items for place in item.origins for row in rows if place.has(row)), None)
-    other = build.index and first is not None and first.runtime != build.runtime
-    return f"{build.requirement} of {build.index}" if other else build.requirement
+def _placed(build: PlannedBuild, text: str, scene: Scene) -> str:
+    """A build as ``text`` asks for it, with its index where no place that the file names has a build of its CUDA."""
+    public = build.version.partition("+")[0]
+    rows = [row for row in scene.rows(build.name) if (row.version, row.runtime) == (public, build.runtime)]
+    return f"{build.requirement}{away}" if (away := _away(build.name, rows, build.index, scene)) else text
+
+
+def _away(name: str, rows: Sequence[Build], index: str, scene: Scene) -> str:
+    """The index that has builds of a package, for the end of a sentence; empty where a place of the file has one."""
+    places = [place for item in scene.env if item.request.name == name for place in item.origins]
+    there = any(place.has(row) for place in places for row in rows)
+    return "" if there or not places or not index else f" from {index}"
 
 
 def instead(moving: Taken, kept: Taken, scene: Scene) -> str:
@@ -103,13 +116,18 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
     known = scene.nearest
     if len(rest) <= _COMPANY and (wish, rest) not in known:
         found = plan(wish, rest, _machine(scene), scene)
-        asked = {one.name: one.version for one in found.builds} if found else {}
-        stays = asked.get(kept.request.name, "").partition("+")[0] == kept.version.partition("+")[0]
-        new = asked.get(name, "")
-        new = new if tag or f"{_named(moving)}=={new.partition('+')[0]}" == wish else new.partition("+")[0]
-        told = f"{_named(moving)}=={new}" if stays and new else ""
-        # where neither release moves, it is another build of the one that stays
-        told = f"{_named(kept)}=={asked[kept.request.name]}" if told == pin(moving) else told
+        asked = {one.name: one for one in found.builds} if found else {}
+        new, other = asked.get(name), asked.get(kept.request.name)
+        stays = other is not None and other.version.partition("+")[0] == kept.version.partition("+")[0]
+        public = new.version.partition("+")[0] if new else ""
+        version = new.version if new and (tag or f"{_named(moving)}=={public}" == wish) else public
+        told = f"{_named(moving)}=={version}"
+        if not stays or not new or not other:
+            told = ""
+        elif told == pin(moving):  # where neither release moves, it is another build of the one that stays
+            told = f"{_named(kept)}=={other.version}"
+        else:
+            told = _placed(new, told, scene)
         known[wish, rest] = told if told != pin(kept) else ""
     return known.get((wish, rest), "")
 
@@ -162,8 +180,9 @@ def tagged(one: Taken, other: Taken, scene: Scene) -> str:
     for moving, kept in ((one, other), (other, one)):
         if _follows(moving, kept, scene) and moving.version and kept.version:
             name, plain, tag = moving.request.name, moving.version.partition("+")[0], kept.version.partition("+")[2]
-            if tag and any(row.local == tag for row in scene.matrix.builds_of(name, plain)):
-                return f"{name}=={plain}+{tag}"
+            rows = [row for row in scene.matrix.builds_of(name, plain) if tag and row.local == tag]
+            if rows:
+                return f"{name}=={plain}+{tag}{_away(name, rows, scene.matrix.index_url(rows[0]), scene)}"
             found = beside(moving, kept, scene)
             return found if found != pin(moving) else ""
     return ""

@@ -165,8 +165,14 @@ def test_a_pair_that_the_machine_cannot_run_either_gets_one_answer(more):
 @pytest.mark.parametrize(
     ("pins", "asked"),
     [
-        ("torch==1.12.1+cu113 torchvision==0.13.1", "Ask for torchvision==0.13.1+cu113."),
-        ("torch==2.5.1+cu118 torchaudio==2.5.1+cu124", "Ask for torchaudio==2.5.1+cu118."),
+        (
+            "torch==1.12.1+cu113 torchvision==0.13.1",
+            "Ask for torchvision==0.13.1+cu113 from https://download.pytorch.org/whl/cu113.",
+        ),
+        (
+            "torch==2.5.1+cu118 torchaudio==2.5.1+cu124",
+            "Ask for torchaudio==2.5.1+cu118 from https://download.pytorch.org/whl/cu118.",
+        ),
         (
             "triton==2.0.0 torch==2.5.0",
             "Pin triton==3.1.0.",

@@ -206,8 +206,14 @@ def test_the_name_of_a_wheel_tells_its_torch(text, faulty):
     ("torch", "fixes"),
     [
         ("torch==2.4.1", []),  # its CUDA is 12.1: the extension asks for the same major alone
-        ("torch==2.6.0", ["Ask for torch-scatter==2.1.2+pt26cu126."]),
-        ("torch==2.4.1+cpu", ["Ask for torch-scatter==2.1.2+pt24cpu."]),
+        (
+            "torch==2.6.0",
+            ["Ask for torch-scatter==2.1.2+pt26cu126 from https://data.pyg.org/whl/torch-2.6.0+cu126.html."],
+        ),
+        (
+            "torch==2.4.1+cpu",
+            ["Ask for torch-scatter==2.1.2+pt24cpu from https://data.pyg.org/whl/torch-2.4.0+cpu.html."],
+        ),
     ],
 )
 def test_a_wheel_of_a_page_goes_with_its_torch_and_a_cuda_of_its_major(torch, fixes):

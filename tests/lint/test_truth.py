@@ -20,7 +20,7 @@ def said(text, code, file="Dockerfile"):
 
 SOUND = [
     # what is known of no release may have put another torch there, of which the next line is told nothing then
-    ((f"{SLIM}RUN pip install torch==2.4.0\nRUN pip install -U xformers --index-url {WHL}/cu124\n"
+    ((f"{SLIM}RUN pip install torch==2.4.0\nRUN pip install -U torch-tensorrt --index-url {WHL}/cu124\n"
      "RUN pip install transformers==5.20.0\n"), "framework-pair-mismatch"),
     # what another package requires within bounds is there, and meets a bare name
     ("FROM python:3.7-slim\nRUN pip install tensorflow==2.6.2 'protobuf<4'\nRUN pip install keras\n", "framework-pair-mismatch"),
