@@ -29,6 +29,7 @@ from compat.resolve.situation import FITS, Soft
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from compat.matrix import Matrix
     from compat.resolve.build_fit import Weighed
     from compat.resolve.options import Option
     from compat.resolve.request import Variable
@@ -251,10 +252,21 @@ def _pair_reasons(
         disputes = [(list(joints.objections(left.option, right.option)), left, right) for left, right in near[:_PAIRS]]
         if disputes:
             proven = all(
-                any(is_proven(matrix, each, left.option, right.option) for each in said)
+                any(_is_sure(matrix, each, left.option, right.option) for each in said)
                 for said, left, right in (*disputes, *((joints.objections(a.option, b.option), a, b) for a, b in far))
             )
             yield from _dispute(search, *min(disputes, key=lambda dispute: _severity(dispute[0])), likely=not proven)
+
+
+def _is_sure(matrix: Matrix, objection: Objection, left: Option, right: Option) -> bool:
+    """Whether an objection is proven: that of runtimes is not where the index of one has unread files of the other."""
+    pairs = ((left, right), (right, left)) if objection.kind == "runtime" else ()
+    return is_proven(matrix, objection, left, right) and not any(
+        row.name == one.build.index and other.package in row.beside
+        for row in matrix.table("indexes")
+        for one, other in pairs
+        if all(build.index != row.name for build in matrix.builds(other.package))
+    )
 
 
 def _unlike(search: Search, variable: Variable, kept: dict[str, tuple[Weighed, ...]]) -> tuple[Weighed, ...]:

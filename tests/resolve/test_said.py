@@ -158,6 +158,13 @@ def test_a_proven_refusal_stays_one_whatever_is_true_of_the_rows_that_nobody_saw
         assert resolve(kind.requirements, kind.host(), kind.matrix()).status == "conflict"
 
 
+def test_a_clash_of_runtimes_is_likely_where_an_index_has_files_that_nobody_read() -> None:
+    (unread,) = ask("envcheck resolve torch==2.6.0+cu118 torch-tensorrt==2.6.0 --gpu 3090 --arch x86_64")
+    (read,) = ask("envcheck resolve torch==2.6.0+cu118 torchvision==0.21.0+cu126 --gpu 3090 --arch x86_64")
+    assert [one.likely for one in unread.answer.conflicts] == [True]
+    assert [one.likely for one in read.answer.conflicts] == [False]
+
+
 def test_a_clash_over_kernels_that_nobody_knows_is_called_likely() -> None:
     question = random_question(49024)
     answer = resolve(question.requirements, question.host(), question.matrix())
