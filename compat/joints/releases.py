@@ -55,12 +55,14 @@ def of_runtime(matrix: Matrix, given: Release) -> tuple[Part, ...]:
 def parts(matrix: Matrix, given: Release, world: Environment) -> tuple[Part, ...]:
     """The builds that a release may be: of its runtime, for the place and the Python, as far as those leave any.
 
-    Where its runtime is not known and the place has GPU builds, it is one of these.
+    Where its runtime is not known and the place has GPU builds, it is one of these; not where each of them has a local
+    tag that the version lacks, as those of torch for Windows have.
     """
     found = of_runtime(matrix, given)
     found = tuple(one for one in found if is_at(one.build, world.place)) or found
     if not given.runtime:
-        found = tuple(one for one in found if one.vendor != "cpu") or found
+        coded = tuple(one for one in found if one.vendor != "cpu")
+        found = coded if any("+" in given.version or not one.build.local for one in coded) else found
     return tuple(one for one in found if is_for(one.build, world.python)) or found
 
 

@@ -147,6 +147,12 @@ def test_which_companions_belong_together(doctor, packages, wrong):
     assert ("framework-pair-mismatch" in codes(doctor(packages=packages))) is wrong
 
 
+@pytest.mark.parametrize(("torchvision", "wrong"), [("0.22.0", False), ("0.22.0+cu118", True)])
+def test_a_release_without_a_tag_may_be_the_cpu_build_where_all_others_have_tags(doctor, torchvision, wrong):
+    packages, cpu = {"torch": "2.7.0", "torchvision": torchvision}, {"torch": {"runtime": "cpu"}}
+    assert ("framework-pair-mismatch" in codes(doctor(platform="windows", packages=packages, builds=cpu))) is wrong
+
+
 PYTHONS = [
     ("torch==2.0.1", "3.11", False),
     ("torch==2.0.1", "3.12", True),
