@@ -144,6 +144,10 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
     image = change.image or case.host.image or ""
     change = replace(WITH_AMD if change.gpus and _ROCM.search(image) else change, image=image)
     engine = container_of(case.commands) or change.engine
+    if change.command == "run" and change.options and " " not in change.options and not (change.gpus or change.group):
+        typed = next((re.sub(r"^\$\s*", "", one) for one in case.commands if _RUN.search(one)), "")
+        if typed and engine not in _SNUG and _is_said_again(typed):
+            return (Command(_with_option(typed, change.options)),)
     if change.command != "run" or engine == change.engine:
         return (change,)
     if engine in {"podman", "nerdctl"}:
@@ -152,6 +156,12 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
         return (replace(change, engine=engine, group="keep-groups" if change.group and rootless else change.group),)
     snug = engine in _SNUG and change.gpus and not (change.options or change.group)
     return (replace(change, engine=engine, command="exec"),) if snug else ()
+
+
+def _with_option(command: str, option: str) -> str:
+    """A command that starts a container, with one more option, in the place of that option where it was typed."""
+    name = re.escape(option.partition("=")[0])
+    return _RUN.sub(lambda found: f"{found[0]} {option}", re.sub(rf" {name}[= ]\S+", "", command), count=1)
 
 
 def _with_nodes(subject: Subject) -> Fix | None:

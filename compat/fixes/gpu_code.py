@@ -59,19 +59,23 @@ def _coded(subject: Subject) -> Fix | None:
 def _recompiled(target: str, number: str, extension: str, subject: Subject) -> Fix | None:
     """The package that failed, compiled for the GPU: by a CUDA that has it, and with torch's list of targets."""
     if last := last_cuda(target, subject):
-        name, families = subject.framework_name(), subject.matrix.families
-        codes = [row.kernels for row in subject.matrix.builds(name) if row.kernels]
-        if codes and all(kernels_for(target, code, families) == "none" for code in codes):
-            return Fix(f"No published {name} has code for {target}: compute on the CPU, or take another GPU.")
-        text = f"CUDA {last} is the last with code for {target}: use a toolkit and builds of CUDA {last}, or the CPU."
-        return Fix(text, changes=(Toolkit(last),))
+        families = subject.matrix.families
+        for name, way in ((extension, "do without it"), (subject.framework_name(), "compute on the CPU")):
+            codes = [row.kernels for row in subject.matrix.builds(name) if row.kernels]
+            if codes and all(kernels_for(target, code, families) == "none" for code in codes):
+                return Fix(f"No published {name} has code for {target}: {way}, or take another GPU.")
+        if subject.finding.code != "extension-arch-missing":
+            text = (
+                f"CUDA {last} is the last with code for {target}: use a toolkit and builds of CUDA {last}, or the CPU."
+            )
+            return Fix(text, changes=(Toolkit(last),))
     package = subject.matrix.package(extension) if extension else None
     if package and not requires(package.name, "", "torch", subject.matrix):
         return None  # torch's list of targets is nothing to it
     if not extension and subject.framework_name() != "torch":
         return None
     again = recompiled(subject.matrix, extension) if extension else ()
-    text = f"Compile {extension or 'the package that failed'} again for {target}."
+    text = f"Compile {extension or 'the package that failed'} again for {target}{f' by CUDA {last}' if last else ''}."
     return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), *again))
 
 

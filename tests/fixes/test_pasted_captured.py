@@ -232,6 +232,10 @@ CAPTURED = {
         'OSError: [WinError 1455] The paging file is too small. Error loading "C:\\x\\torch\\lib\\cudnn64_8.dll"',
         ("host-memory-low", "paging file", "LD_LIBRARY_PATH"),
     ),
+    "a container that is short of memory is started as it was, with more of it": (
+        "$ docker run --gpus all --shm-size 1g -it team/train:3\nError while creating shared memory segment /dev/shm/nccl-9",
+        ("shm-too-small", "docker run --shm-size=8g --gpus all -it team/train:3", "IMAGE"),
+    ),
     "a segment that may not be made is no lack of memory": (
         "NCCL WARN Call to shm_open failed : Permission denied",
         ("shm-too-small", "chmod 1777 /dev/shm", "--shm-size"),

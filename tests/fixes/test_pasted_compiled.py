@@ -261,6 +261,13 @@ PASTED = {
         ),
         ("abi-mismatch", "xformers==0.0.22.post7+cu118 --index-url", "torch=="),
     ),
+    "torch has the code, and no release of the package beside it ever had it": (
+        (
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+            "GPU: Quadro P6000\ntorch==2.6.0+cu124\nvllm==0.8.5"
+        ),
+        ("extension-arch-missing", "No published vllm has code for sm_61: do without it", "CUDA 12.9"),
+    ),
     "the very torch that xFormers is for": (
         (
             "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
