@@ -138,7 +138,7 @@ class Facts:
     # Python
     python = _version("version of the interpreter in question")
     python_path = _text("path of that interpreter")
-    python_environment = _text("venv, conda, system, pipx, uv, uv tool; of a project: uv project, poetry, pdm")
+    python_environment = _text("venv, conda, system, nix, pipx, uv, uv tool; of a project: uv project, poetry, pdm")
     python_arch = _text("architecture the interpreter was built for, when it may differ from the machine's")
     packages = _table("distribution -> version in that interpreter")
     package_requires = _tables("distribution -> its Requires-Dist lines, for those that matter here")

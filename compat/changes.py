@@ -6,13 +6,14 @@ A change says what is done and not how it is typed: :mod:`compat.commands` write
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from compat.facts import Build, Fact, Host
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.sentences import Sentence
+from compat.versions import admits
 
 _TOOLKIT: Final = "/usr/local/cuda-{}"  # where NVIDIA's packages put one
 
@@ -74,6 +75,15 @@ class Install:
     upgrade: bool = False
     compile: bool = False
     names_cuda: str = ""
+
+    def moves(self, there: Mapping[str, str]) -> bool:
+        """Whether it changes anything beside what is there: a release that it admits stays as it is."""
+        asked = ((one, there.get(normalise(one.name), "")) for one in self.packages)
+        stays = all(
+            have and not one.extras and admits(f"=={one.version}" if one.version else one.spec, have)
+            for one, have in asked
+        )
+        return self.again or self.upgrade or self.compile or not stays
 
 
 def install(

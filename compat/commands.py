@@ -87,9 +87,9 @@ class Place:
 
     Attributes:
         platform: as in the facts.
-        manager: what installs packages: ``pip``, ``uv``, or whose project it is (``uv project``, ``poetry``, ``pdm``,
-            ``pixi``); ``venv`` where the system owns its Python, so that an environment has to be made first; or how
-            pip is run in the environment of conda that was just made.
+        manager: what installs packages: ``pip``, ``uv``, ``nix`` (an expression, and no command), or whose project it
+            is (``uv project``, ``poetry``, ``pdm``, ``pixi``); ``venv`` where the system owns its Python, so that an
+            environment has to be made first; or how pip is run in the environment of conda that was just made.
         fresh: whether the environment was just made, and has no packages.
         conda: distributions that conda installed, by the names of the Python index.
         environment: kind of the environment, ``conda``: another Python is taken by the same tool, else by uv.
@@ -117,7 +117,7 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
     keeps, name, _ = keeper(machine.python_path or "")
     kind, tool = keeps or machine.python_environment or "", name if keeps in _MADE else ""
     owners = {name for name in (machine.installers or {}).values() if name != "conda"}
-    manager = kind if kind in _USES else "pip"
+    manager = kind if kind in {*_USES, "nix"} else "pip"
     if manager == "pip" and len(owners) == 1:
         manager = {"uv": "uv", "poetry": "poetry", "system": "venv"}.get(owners.pop(), "pip")
     if manager in {"pip", "uv"}:
@@ -229,6 +229,8 @@ def suited(changes: Sequence[Change], machine: Host) -> tuple[Change, ...]:
 def _lines(change: Change, place: Place) -> tuple[str, ...]:
     """The lines of one change."""
     match change:
+        case Install() | Uninstall() if place.manager == "nix":
+            return ()
         case Install():
             return _installs(change, place)
         case Uninstall(names):

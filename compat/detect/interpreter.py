@@ -203,6 +203,7 @@ def _kind(machine: Machine, prefix: str) -> str:
     marks = (
         *((kind, machine.exists(f"{project}/{name}")) for name, kind in locks.items()),
         (tool, bool(tool)),
+        ("nix", prefix.startswith("/nix/store/")),
         ("uv", re.search(r"^uv\s*=", config, re.MULTILINE) is not None),
         ("venv", bool(config)),
         ("conda", bool(machine.names(f"{prefix}/conda-meta"))),

@@ -141,8 +141,11 @@ def _sharp(finding: Finding, case: Case) -> Iterator[Fix]:
 
 
 def _repeats(fix: Fix, case: Case) -> bool:
-    """Whether all that a fix types is what the text shows as typed, the release that it gave left out or not."""
-    done, have = {*map(_bare, case.commands)}, {*packages_of(case.host).values()}
+    """Whether all that a fix types was typed, the release that it gave left out or not, or would move no package."""
+    there = packages_of(case.host)
+    if fix.changes and all(isinstance(one, Install) and not one.moves(there) for one in fix.changes):
+        return True
+    done, have = {*map(_bare, case.commands)}, {*there.values()}
     lines = [{_bare(line), *(_bare(line.replace(f"=={one}", "")) for one in have)} for line in fix.commands]
     return bool(lines) and all(line & done for line in lines)
 
@@ -183,7 +186,8 @@ def _written(fix: Fix, case: Case) -> Fix:
     changes = tuple(packages.with_sources(one, case.matrix) if isinstance(one, Install) else one for one in used)
     bare = [one for one in changes if isinstance(one, Container) and not one.image]
     spoken = ("uv pip",) * any(one.signal.program == "uv" for one in case.signals)
-    commands = typed([one for one in changes if one not in bare], place_of(case.host, (*case.commands, *spoken)))
+    place = place_of(case.host, (*case.commands, *spoken))
+    commands = typed([one for one in changes if one not in bare], place)
     how = next(
         (
             f": {one.engine} {one.command} {said}"
@@ -193,6 +197,8 @@ def _written(fix: Fix, case: Case) -> Fix:
         "",
     )
     text = f"{fix.text.rstrip('.')}{how}." if how and not commands else fix.text
+    if place.manager == "nix" and any(isinstance(one, Install) for one in changes):
+        text = f"{text.rstrip('.')}, in the Nix expression that makes this Python."
     text = _shortened(text, commands)
     if len(commands) > 2 and _is_long(text, commands) and all(map(deed, changes)):
         text, commands = f"{'; '.join(map(deed, changes))}.", ()  # many long lines are told in words

@@ -86,15 +86,17 @@ def _next_family(subject: Subject) -> tuple[str, str]:
 def _unknown_build(name: str, subject: Subject) -> Fix | None:
     """A program whose CUDA nobody states needs a later major than the driver's, which runs every build of its own."""
     have, first = _next_family(subject)
-    if versions.major(have) < _FAMILIES or not first:
+    if not have or not first:
         return None
     if _in_image(subject):
         return replace(_or_image(f"{first} or newer", subject), changes=(Driver(first),))
     found = plans.moved(name, subject) if name else None
     changes = plans.changes_of(found, subject, kind="cuda")
     if found and changes:
-        text = f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver to {first} or newer."
-        return Fix(text, changes=changes)
+        least = f" to {first} or newer" if versions.major(have) >= _FAMILIES else ""
+        return Fix(f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver{least}.", changes=changes)
+    if versions.major(have) < _FAMILIES:
+        return None
     text = f"Upgrade the NVIDIA driver to {first} or newer, or take the build for CUDA {versions.major(have)}."
     return Fix(text, changes=(Driver(first),))
 

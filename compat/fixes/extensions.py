@@ -11,6 +11,7 @@ from compat.changes import Command, Install, Package, Uninstall, Variable, insta
 from compat.commands import package_of
 from compat.findings import Fix
 from compat.joints import libc
+from compat.joints.platform import is_at
 from compat.joints.python import is_for
 from compat.lazy import pattern
 from compat.reading.commands import requirements
@@ -121,8 +122,18 @@ def without_cuda(subject: Subject) -> Fix | None:
     return Fix(text, changes=(Command('python -c "import torch; print(torch.version.cuda)"'),))
 
 
-def newest(name: str, what: str, subject: Subject) -> Fix:
-    """The newest release of a package that keeps a library for each place in its wheel."""
+def newest(name: str, subject: Subject) -> Fix:
+    """The newest release of a package that keeps a library for each CUDA in its wheel: for the one in use, and here."""
+    item, own = subject.framework(), (subject.host.builds or {}).get(name)
+    cuda = f"cuda{versions.minor(item.cuda)}" if item and item.cuda else own.runtime if own else ""
+    python, place = subject.host.python or "", platform_tag(subject.host) or "linux_x86_64"
+    here = [row for row in subject.matrix.builds(name) if is_for(row, python) and is_at(row, place)]
+    mine = {row.version: row for row in here if row.runtime == cuda}
+    last = max(mine, key=versions.release, default="")
+    if last and last != max((row.version for row in here), key=versions.release):
+        change = subject.install(mine[last], settles=subject.missing)
+        return Fix(f"Install {name} {last}, the last with a library for CUDA {cuda[4:]} here.", changes=(change,))
+    what = "Windows" if subject.host.platform == "windows" else "the CUDA in use"
     change = install(name, settles=subject.missing, again=True)
     return Fix(f"Install the newest {name}, which has a library for {what}.", changes=(change,))
 

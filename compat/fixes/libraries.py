@@ -12,7 +12,7 @@ from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import companions, gpu_build
 from compat.fixes.subject import series, with_conda
-from compat.fixes.system_cuda import for_cuda, for_system, of_onnxruntime, on_windows, taker, wanted
+from compat.fixes.system_cuda import for_cuda, for_system, of_onnxruntime, on_windows, taker, takes, wanted
 from compat.joints.kernels import first_cuda
 from compat.joints.python import is_for
 from compat.lazy import pattern
@@ -94,7 +94,7 @@ def _nvvm(subject: Subject) -> Fix:
 def _unnamed(subject: Subject) -> Fix | None:
     """A library that no message names: what the package that misses it was built for, or another build of it."""
     if subject.program == "bitsandbytes":
-        return newest("bitsandbytes", "the CUDA in use", subject)
+        return newest("bitsandbytes", subject)
     if fix := for_system(subject):
         return fix
     if subject.program == "onnxruntime" and not subject.host.l4t and series(subject.host.cuda_toolkit or "") != "11":
@@ -147,10 +147,11 @@ def _brought(name: str, subject: Subject) -> Fix | None:
 def _of_another(name: str, rows: Sequence[Soname], subject: Subject) -> Fix | None:
     """A library of another CUDA than the framework brings: what asks for it was built beside another framework."""
     item = subject.framework()
+    here = item.cuda if item else subject.typed_cuda
     majors = {row.package.rpartition("-cu")[2] for row in rows}
-    if item is None or not item.cuda or series(item.cuda) in majors or not all(map(str.isdigit, majors)):
+    if not here or series(here) in majors or not all(map(str.isdigit, majors)):
         return None
-    return _rebuilt(name, max(majors), item.cuda, subject)
+    return _rebuilt(name, max(majors), here, subject)
 
 
 def _rebuilt(name: str, number: str, here: str, subject: Subject) -> Fix:
@@ -169,7 +170,7 @@ def _rebuilt(name: str, number: str, here: str, subject: Subject) -> Fix:
 def _windows(subject: Subject) -> Fix | None:
     """A DLL that Windows does not find: it looks into the folders of PATH, and into no other package's."""
     if subject.program == "bitsandbytes":
-        return newest("bitsandbytes", "Windows", subject)
+        return newest("bitsandbytes", subject)
     signals = subject.case.signals
     package = subject.matrix.package("" if subject.missing else subject.compiled())
     bound = package.name if package and package.follows == "torch" else ""
@@ -220,7 +221,7 @@ def _own(name: str, subject: Subject) -> Fix | None:
         return Fix(f"Install TensorRT {found[1]}, which brings {name}, and put its lib folder on the loader's path.")
     if package is None or not re.search(r"(?:cuda|rocm|hip)\d", name):
         return None
-    return newest(package.name, "the CUDA in use", subject)
+    return newest(package.name, subject)
 
 
 def _rows(name: str, subject: Subject) -> list[Soname]:
@@ -261,6 +262,7 @@ def runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
     """Packages of CUDA majors that the driver runs, none later than its own, and that a build for this Python has."""
     python = series(subject.host.python or "", 2)
     rows = of_builds(rows, subject, lambda row: python in row.python)
+    rows = [row for row in rows if takes(row, subject)] or rows
     most = _major(subject)
     later = {f"-cu{number}" for number in range(int(most) + 1, int(most) + 20)} if most else set()
     return [row for row in rows if f"-{row.package.rpartition('-')[2]}" not in later] or rows
@@ -275,8 +277,8 @@ def of_builds(rows: list[Soname], subject: Subject, fits: Callable[[Build], bool
 def cuda_in_use(subject: Subject) -> str:
     """CUDA of the framework, else of the toolkit; empty if unknown."""
     item = subject.framework()
-    known = subject.case.signals.value("ort_cuda") or (item.cuda if item else "") or subject.host.cuda_toolkit
-    if known:
+    stated = subject.case.signals.value("ort_cuda") or (item.cuda if item else "")
+    if known := stated or subject.typed_cuda or subject.host.cuda_toolkit:
         return known
     taken = taker(subject)
     return taken[1].runtime.removeprefix("cuda") if taken else ""

@@ -49,7 +49,7 @@ def gpu_build(subject: Subject) -> Fix | None:
     if "llama-features" in subject.case.signals:
         return _llama(subject)
     if subject.program == "bitsandbytes" and name not in map(canonical, subject.cited()):
-        return newest(subject.program, "Windows" if subject.host.platform == "windows" else "the CUDA in use", subject)
+        return newest(subject.program, subject)
     if subject.said("tpu"):
         return Fix("Install jax with its TPU library.", changes=(install("jax", extras=("tpu",)),))
     intel = _for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None

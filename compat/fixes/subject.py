@@ -115,6 +115,12 @@ class Subject:
         return not self.gpus and any(item.signal.program in {"hip", "hsa", "rocminfo"} for item in self.case.signals)
 
     @property
+    def typed_cuda(self) -> str:
+        """The CUDA that a command pinned by one of conda's names for it; empty if none did."""
+        typed = requirements(self.case.commands)
+        return next(filter(None, map(typed.get, ("pytorch-cuda", "cudatoolkit", "cuda-version"))), "")
+
+    @property
     def by_conda(self) -> bool:
         """Whether conda installed a framework, which then loads conda's libraries and no wheel's."""
         return any(canonical(name) in FRAMEWORKS for name in place_of(self.host, self.case.commands).conda)
@@ -159,8 +165,6 @@ class Subject:
 
         Where nothing tells what is installed, the one that a command pinned.
         """
-        from compat.reading.commands import requirements
-
         item = named(installed(self.host, self.matrix), name)
         typed = {canonical(asked): version for asked, version in requirements(self.case.commands).items()}
         return plain(self.packages.get(name, "")) or (item.version if item else "") or plain(typed.get(name, ""))

@@ -14,6 +14,7 @@ from compat.fixes.subject import Subject, series
 from compat.joints.platform import is_at
 from compat.joints.python import is_for
 from compat.joints.verdict import Clash
+from compat.reading.commands import requirements
 from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, plain, platform_tag
 from compat.targets import kernels_for
@@ -21,10 +22,11 @@ from compat.targets import kernels_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.matrix.rows import Build
+    from compat.matrix.rows import Build, Soname
 
 
 _OF_NUGET: Final = "microsoft-ml-onnxruntime-gpu"  # ONNX Runtime's package of .NET, of the same releases
+_ALIKE: Final = {"onnxruntime": "onnxruntime-gpu", "tensorflow-cpu": "tensorflow", _OF_NUGET: "onnxruntime-gpu"}
 
 
 def on_windows(subject: Subject) -> bool:
@@ -81,11 +83,24 @@ def wanted(name: str, row: Build, subject: Subject) -> Fix:
     )
 
 
+def takes(row: Soname, subject: Subject) -> bool:
+    """Whether a package that is there, asked for or speaks has a build that takes this library from the system."""
+    said = (subject.owner(one) for kind in ("logger", "frame") for one in subject.said(kind))
+    known = map(subject.matrix.package, (*subject.packages, *requirements(subject.case.commands), *said))
+    names = {name for one in known if one and one.name not in FRAMEWORKS for name in (one.name, *one.needs)}
+    builds = (build for name in names - {*FRAMEWORKS} for build in subject.matrix.builds(name))
+    major = series(row.soname.partition(".so.")[2]) if row.soname.startswith("libcudnn") else ""
+    return any(
+        row.package.endswith(f"-cu{series(build.runtime)}") and major in {"", series(_asked(build)["cudnn"])}
+        for build in builds
+        if build.cuda_from == "system"
+    )
+
+
 def taker(subject: Subject) -> tuple[str, Build] | None:
     """The installed package that takes its CUDA from the system, with its row."""
-    alike = {"onnxruntime": "onnxruntime-gpu", "tensorflow-cpu": "tensorflow", _OF_NUGET: "onnxruntime-gpu"}
     for there, version in subject.packages.items():
-        package = subject.matrix.package(alike.get(there, there))
+        package = subject.matrix.package(_ALIKE.get(there, there))
         rows = subject.matrix.builds_of(package.name, plain(version)) if package else ()
         build = (subject.host.builds or {}).get(there)
         ours = {build.runtime} if build and build.runtime else {row.runtime for row in rows if "cuda" in row.runtime}
@@ -129,19 +144,26 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
 
 
 def for_cuda(name: str, number: str, here: str, subject: Subject) -> Fix | None:
-    """A framework, its release unstated, whose own module lacks a library of another CUDA: its newest for this one."""
+    """A framework, its release unstated, that itself lacks a library of another CUDA: its newest for this one."""
     modules = (canonical(subject.owner(one)) for one in reversed(subject.said("frame")))
-    framework = next((one for one in modules if one in FRAMEWORKS), "")
+    framework = next((one for one in (_ALIKE.get(subject.program, ""), *modules) if one in FRAMEWORKS), "")
     if not here or not framework or subject.release(framework):
         return None
     python, place = subject.host.python or "", platform_tag(subject.host) or "linux_x86_64"
-    rows = [row for row in subject.matrix.builds(framework) if row.runtime == f"cuda{here}" and is_for(row, python)]
+    rows = [row for row in subject.matrix.builds(framework) if is_for(row, python) and _serves(row, here)]
     rows.sort(key=lambda row: versions.release(row.version))
     best = next((row for row in reversed(rows) if is_at(row, place)), None)
     if best is None:
         return None
-    text = f"{name} is of CUDA {number}: install {framework} {best.version}, built for CUDA {here}."
+    made = best.runtime.removeprefix("cuda")
+    text = f"{name} is of CUDA {number}: install {framework} {best.version}, built for CUDA {made}."
     return Fix(text, changes=(subject.install(best, settles=subject.missing),))
+
+
+def _serves(row: Build, cuda: str) -> bool:
+    """Whether a build is of this CUDA, or takes it from the system and is of its major, from 11 on."""
+    parts = 1 if row.cuda_from == "system" and int(series(cuda)) > 10 else 2
+    return series(row.runtime, parts) == series(cuda, parts)
 
 
 def of_onnxruntime(subject: Subject) -> Fix:

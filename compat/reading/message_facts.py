@@ -61,6 +61,7 @@ def _torch(**given: str) -> dict[str, Any]:
 _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "driver": _plain("driver"),
     "driver_library": _plain("driver_library"),
+    "fabric_manager": _plain("fabric_manager"),
     "driver_cuda": lambda text: {"driver_cuda": dotted(text)},
     "toolkit": _plain("cuda_toolkit"),
     "cudnn": lambda text: {"cudnn": cudnn_version(text)},

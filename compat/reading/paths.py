@@ -88,6 +88,7 @@ _MARKS: Final = tuple(
             "conda",
         ),
         ("python_environment", r"\| packaged by conda-forge \||^\s*(?:[$>%] )?conda activate [\w./\\-]+\s*$", "conda"),
+        ("python_environment", r"/nix/store/[0-9a-z]{32}-[^/\s]{1,80}/lib/python3\.\d{1,2}/site-packages", "nix"),
         ("python_environment", r"[/\\]\.?v?env[\w.-]{0,20}[/\\][Ll]ib[/\\](?:python3|site-packages)", "venv"),
     )
 )

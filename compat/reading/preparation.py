@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import compat.reading.commands as told
+from compat import versions
 from compat.facts import Build, Fact, Gpu, Host, Reading
 from compat.matrix.drivers import INTEGRATED
 from compat.matrix.products import find_gpu
@@ -97,13 +98,17 @@ def _with_targets(host: Host, matrix: Matrix) -> Host:
     gpus = host.gpus
     if not gpus or all(gpu.target and gpu.vendor for gpu in gpus):
         return host
-    done = tuple(_completed(gpu, matrix) for gpu in gpus)
+    done = tuple(_completed(gpu, matrix, host.driver or "0") for gpu in gpus)
     return Host({**host.readings, "gpus": Fact(done, host.source("gpus"))})
 
 
-def _completed(gpu: Gpu, matrix: Matrix) -> Gpu:
-    """A GPU with vendor and target of the product of its name, where the name tells them."""
+def _completed(gpu: Gpu, matrix: Matrix, driver: str) -> Gpu:
+    """A GPU with vendor and target of the product of its name, where the name and the driver's branch tell them."""
     products = find_gpu(matrix, gpu.pci or gpu.name) if (gpu.pci or gpu.name) and not gpu.target else ()
+    rows = {one.target: matrix.capability(one.target) for one in products}
+    last = {target: int(row.last_driver[1:]) for target, row in rows.items() if row and row.last_driver}
+    past = {target for target, branch in last.items() if versions.major(driver) > branch}
+    products = tuple(one for one in products if one.target not in past) or products
     targets = {product.target for product in products}
     vendors = {product.vendor for product in products}
     vendor = gpu.vendor or (vendors.pop() if len(vendors) == 1 else "") or _vendor(gpu)

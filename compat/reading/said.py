@@ -50,6 +50,8 @@ _SAID: Final = (
     ("frame", pattern(r"(?i:DLL load failed) while importing ([A-Za-z]\w{3,})")),
     ("bare", pattern(r"(?:site|dist)-packages[/\\](\w+)\.(?:cpython|cp\d|abi3|so|pyd)")),
     ("absent", pattern(r"(?m)^(?:E +)?\w+Error: No module named '?(torch|tensorflow|jax|paddle|cupy)'?\s*$")),
+    # a logger's name, as Python's logging writes it (BASIC_FORMAT of its module)
+    ("logger", pattern(r"(?<!\w)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):(?!root:|__)([a-z]\w{2,60})(?:\.[\w.]{1,80})?:")),
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
     # exceptions and frames of .NET, then of the JVM; Rust's panic
     (

@@ -775,6 +775,95 @@ CAPTURED = {
         ),
         ("no-driver", "wsl --update", "dkms"),
     ),
+    "a release that is there already is not installed: another copy is before it": (
+        (
+            "Found cuSPARSE version 12103, but JAX was built against version 12200, which is newer. The copy of cuSPARSE that "
+            "is installed must be at least as new as the version against which JAX was built.\n"
+            "$ pip list | grep cusparse\nnvidia-cusparse-cu12     12.2.0.103"
+        ),
+        ("library-mismatch", "unset LD_LIBRARY_PATH", "pip install"),
+    ),
+    "a runtime of the CUDA that conda was told": (
+        (
+            "$ conda install pytorch==2.0.0 pytorch-cuda=11.7 -c pytorch -c nvidia\nPython: 3.10\n"
+            "onnxruntime::ProviderLibrary::Get() [ONNXRuntimeError] : 1 : FAIL : Failed to load library "
+            "libonnxruntime_providers_cuda.so with error: libcublasLt.so.12: cannot open shared object file: No such file"
+        ),
+        ("library-missing", "pip install onnxruntime-gpu==1.18.1", "conda install"),
+    ),
+    "a Python of the Nix store takes no packages": (
+        (
+            "/nix/store/a1jmpf3hja9g4rx7lwxza4gwng9vscj5-python3-3.11.13-env/lib/python3.11/site-packages/torch/cuda/"
+            "__init__.py:209: UserWarning:\nNVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the "
+            "current PyTorch installation.\nThe current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_90."
+        ),
+        ("arch-too-new-for-build", "for CUDA 12.8, in the Nix expression", "pip install"),
+    ),
+    "a driver from before CUDA 11, and no release of torch": (
+        (
+            'File "/home/me/anaconda3/envs/x/lib/python3.7/site-packages/torch/cuda/__init__.py", line 63, in _check_driver\n'
+            "The NVIDIA driver on your system is too old (found version 10010). Please update your GPU driver."
+        ),
+        ("driver-too-old-for-runtime", "pip install torch==1.8.1+cu101", "cu102"),
+    ),
+    "an update of Ubuntu's names its release": (
+        (
+            "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\n"
+            "ii  libnvidia-compute-535:amd64   535.113.01-0ubuntu0.22.04.1   amd64   NVIDIA libcompute package"
+        ),
+        ("driver-secure-boot-unsigned", "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der", "dkms/mok"),
+    ),
+    "a fabric manager that names both releases": (
+        (
+            "nv-fabricmanager[1507]: fabric manager NVIDIA GPU driver interface version 535.183.01 don't match with driver "
+            "version 535.216.03. Please update with matching NVIDIA driver package."
+        ),
+        ("fabric-manager-version-mismatch", "fabric manager 535.216.03", "535.183"),
+    ),
+    "a logger names the package whose library it is": (
+        (
+            "INFO:faster_whisper:Processing audio with duration 00:02.520\n"
+            "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so.9, libcudnn_ops.so}"
+        ),
+        ("library-missing", "pip install nvidia-cudnn-cu12", "cu11"),
+    ),
+    "a device that is to be cut and is not": (
+        (
+            "| NVIDIA-SMI 530.41.03    Driver Version: 530.41.03    CUDA Version: 12.1     |\n"
+            "|   0  NVIDIA A100-SXM4-80GB   Off  | 00000000:40:00.0 Off |                   On |\n"
+            "| N/A   27C    P0    31W / 400W |      0MiB / 81920MiB |     N/A      Default |\n"
+            "|                               |                      |              Enabled |\n"
+            "| MIG devices:                                                                |\n"
+            "|  No MIG devices found                                                       |\n\n"
+            "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu."
+        ),
+        ("mig-enabled-no-instance", "sudo nvidia-smi -mig 0", "Upgrade"),
+    ),
+    "a CUDA that bitsandbytes no longer has a library for": (
+        (
+            "CUDA SETUP: Detected CUDA version 110\nCUDA SETUP: Loading binary /home/me/x/lib/python3.9/site-packages/"
+            "bitsandbytes/libbitsandbytes_cuda110.so...\n"
+            "/home/me/x/lib/python3.9/site-packages/bitsandbytes/libbitsandbytes_cpu.so: undefined symbol: cget_col_row_stats"
+        ),
+        ("library-missing", "pip install bitsandbytes==0.42.0", "--upgrade"),
+    ),
+    "an image with a driver of its own is the cause of the mismatch": (
+        (
+            "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.183\n"
+            "root@3f2a1b4c5d6e:/# cat /proc/driver/nvidia/version\n"
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 09:35:42 UTC 2024\n"
+            "ii  libnvidia-compute-535:amd64   535.183.01-0ubuntu0.22.04.1   amd64   NVIDIA libcompute package"
+        ),
+        ("image-ships-driver", "Remove the driver packages from the Dockerfile", "modprobe"),
+    ),
+    "the engine's hook finds the driver's file in the image": (
+        (
+            "root@3f2a1b4c5d6e:/# nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\n"
+            "docker: Error response from daemon: OCI runtime create failed: nvidia-container-cli: mount error: file creation "
+            "failed: /var/lib/docker/overlay2/7/merged/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1: file exists: unknown."
+        ),
+        ("image-ships-driver", "Remove the driver packages", "modprobe"),
+    ),
 }
 
 

@@ -249,7 +249,10 @@ def test_one_name_is_one_chip_but_for_known_twins():
         "AMD Radeon 840M",
         *(
             f"NVIDIA GeForce {name}"
-            for name in ("GT 630", "GT 640", "GT 720", "GT 730", "GT 730M", "GT 740M", "GTX 860M")
+            for name in (
+                *("710M", "810M", "820M", "GT 630", "GT 640", "GT 720"),
+                *("GT 720M", "GT 730", "GT 730M", "GT 740M", "GTX 860M"),
+            )
         ),
     }
 

@@ -91,6 +91,7 @@ def test_a_bare_number_brings_the_plain_card_first_and_its_kin_after():
 
 def test_a_name_that_several_generations_share_is_not_decided_silently():
     assert {product.target for product in find_gpu(MATRIX, "RTX 6000")} == {"sm_75", "sm_89", "sm_120"}
+    assert {product.target for product in find_gpu(MATRIX, "GeForce GT 720M")} == {"sm_21", "sm_35"}
     assert {product.target for product in find_gpu(MATRIX, "Radeon 840M")} == {"gfx1152", "gfx1153"}
 
 

@@ -167,6 +167,7 @@ FACTS = {
     "ver for version, with a colon": ("GPU: RTX 4090\nPython ver: 3.11.5\n", "python", "3.11.5"),
     "ver for version, glued": ("python ver:3.11.5\ntorch ver:2.4.0\n", "python", "3.11.5"),
     "a distribution's release is no kernel's": ("OS: Red Hat Enterprise Linux release 8.3 (Ootpa) (x86_64)\n", "kernel", None),
+    "conda's own name of a platform": ("    conda version : 24.9.2\n         platform : win-64\n", "platform", "windows"),
     "a kernel's": ("Linux box 4.18.0-240.el8 #1 SMP Wed x86_64 x86_64 GNU/Linux\n", "kernel", "4.18.0-240.el8"),
 }  # fmt: skip
 
@@ -240,6 +241,15 @@ DEVICES = {
 def test_reads_the_devices(case):
     text, stated = DEVICES[case]
     assert [(gpu.name, gpu.target) for gpu in reading.read(text).host.gpus or ()] == stated
+
+
+def test_instances_are_counted_by_device_and_only_where_they_are_listed():
+    head = "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |\n"
+    cut = "|   {0}  NVIDIA A100  Off | 00000000:0{0}:00.0 Off |  On |\n| N/A |  0MiB / 40960MiB | N/A  Default |\n|  | Enabled |\n"
+    devices = head + cut.format(0) + cut.format(1)
+    listed = "| MIG devices: |\n|  0    3   0   0  |  12MiB |\n|       | 2MiB |\n|  0    4   0   1  |  12MiB |\n"
+    assert [gpu.mig_devices for gpu in reading.read(devices + listed).host.gpus] == [2, 0]
+    assert [gpu.mig_devices for gpu in reading.read(devices).host.gpus] == [None, None]
 
 
 def test_a_compute_capability_is_no_processor():

@@ -315,6 +315,12 @@ def _prepare(matrix, values, error="", ran=()):
     return prepared(facts("test", **values), recognise(error, matrix), matrix, ran)
 
 
+@pytest.mark.parametrize(("driver", "target"), [("390.157", ""), ("470.57.02", "sm_35"), (None, "")])
+def test_a_driver_from_after_a_chips_last_branch_tells_which_chip_a_name_means(matrix, driver, target):
+    host = _prepare(matrix, {"gpus": [{"name": "GeForce GT 720M"}], "driver": driver})
+    assert host.gpus[0].target == target
+
+
 def test_targets_are_completed_by_name(matrix):
     host = _prepare(
         matrix,

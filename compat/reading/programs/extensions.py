@@ -1,7 +1,7 @@
 """Packages that describe their surroundings: bitsandbytes, xFormers, Lightning, MONAI, fastai.
 
 bitsandbytes tells the highest compute capability but no name; "Detected CUDA version 117" is its guess at a library to
-load and no fact::
+load, and a fact of its own build alone::
 
     CUDA SETUP: Highest compute capability among GPUs detected: 7.0
     CUDA specs: CUDASpecs(highest_compute_capability=(8, 6), cuda_version_string='124', cuda_version_tuple=(12, 4))
@@ -30,6 +30,7 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
+from compat.reading.message_facts import runtime_of
 from compat.reading.program import Program, said
 from compat.reading.systems import architecture
 
@@ -111,6 +112,12 @@ def _bare(target: str, key: str = "") -> Claim:
     return Claim("gpus", Gpu(target=target, vendor="nvidia"), key=key, weight=Weight.LISTED)
 
 
+def _library(line: str) -> Iterator[Claim]:
+    """The CUDA whose library bitsandbytes loads of its own (before 0.43, cuda_setup/main.py)."""
+    if runtime := runtime_of(f"cu{line.rpartition(' ')[2]}"):
+        yield Claim("builds", Build(runtime=runtime), key="bitsandbytes", weight=Weight.LISTED)
+
+
 def _lightning(view: View) -> Iterator[Claim]:
     """``* CUDA:`` with GPUs as bare items below, ``* Packages:``, ``* System:``; in old releases without the star."""
     starred = ("* Packages", "* Lightning", "* CUDA:", "* System:")
@@ -164,6 +171,7 @@ PROGRAM: Final = Program(
     lines={
         **dict.fromkeys(("ompute ", "highest_compute"), devices.card(_HIGHEST, maker="nvidia", weight=Weight.LISTED)),
         "['": _each,
+        "SETUP: Detected CUDA version ": _library,
         "bitsandbytes v": said("packages", r"\bbitsandbytes v(\d+\.\d+(?:\.\d+)?[\w.+]*)", "bitsandbytes"),
         "xFormers 0": said("packages", r"\bxFormers v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", "xformers"),
         "(you have ": _found,

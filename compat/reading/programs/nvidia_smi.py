@@ -39,6 +39,8 @@ _POWER = re.compile(r"\bP\d{1,2}\s+(?:\d{1,5}W|N/A)\s*/\s*(\d{1,5})W\s*\|")
 _MODE = re.compile(r"\|\s*(?:\d+%|N/A)\s+(Default|E\. Process|E\. Thread|Prohibited)\s*\|")
 _MODES: Final = {"E. Process": "exclusive_process", "E. Thread": "exclusive_thread"}
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
+# A row of the table of MIG instances: device, GPU instance, compute instance, MIG device; or what says there is none.
+_INSTANCE = re.compile(r"\|\s*(?:(\d{1,3})\s+\d{1,3}\s+\d{1,3}\s+\d{1,3}\s*\||No MIG devices found)")
 _SIDE = re.compile(r"\W*Driver Version\s*:\s*\d{3}\.[\d.]{1,9}[\s,|]{1,20}CUDA Version\s*:\s*\d+\.")
 _FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
 _UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
@@ -176,6 +178,8 @@ def _heads(view: View) -> Iterator[Claim]:
 def _rows(view: View) -> Iterator[Claim]:
     """Device rows of the table: index, name, persistence mode, PCI address."""
     seen: set[int] = set()
+    tables = [view.span(start, start + 300) for start, _line in view.lines("MIG devices:")]
+    made = [one[1] for _, line in next(iter(tables), ()) if (one := _INSTANCE.match(line.strip()))]
     for mark in ends(view.own):
         for index, line in view.span(mark, mark + 80):
             if index in seen:
@@ -185,8 +189,9 @@ def _rows(view: View) -> Iterator[Claim]:
             if row.startswith("|") and not row.endswith("|"):
                 continue  # the text was cut inside this row
             if (found := _card(row)) and (gpu := devices.device(found.group(2), vendor="nvidia")):
-                below = [text for _, text in view.span(index + 1, index + 3)]
-                yield from view.stamp(index, [Claim("gpus", _detailed(gpu, found, below), key=found.group(1))])
+                gpu = _detailed(gpu, found, [text for _, text in view.span(index + 1, index + 3)])
+                instances = made.count(found[1]) if made and gpu.mig == "enabled" else None
+                yield from view.stamp(index, [Claim("gpus", replace(gpu, mig_devices=instances), key=found[1])])
 
 
 def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:

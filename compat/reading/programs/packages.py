@@ -49,7 +49,9 @@ _SATISFIED = re.compile(r"Requirement already satisfied: ([A-Za-z][\w.\-]{0,80})
 _AT_END = re.compile(r"\((\d[\w.+!]{0,60})\)\s*$")
 _WHEEL = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d[\w.+!]*)")
 _DPKG = re.compile(r"^\s*i[iHU]\s+(\S+?)(?::\w+)?\s+(\S+)\s+(?:amd64|arm64|all|ppc64el|i386)\b")
-_VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
+_OF_DRIVER = re.compile(r"nvidia-(?:driver|dkms|kernel|headless|open|(?:compute-)?utils)|libnvidia-compute|amdgpu-dkms")
+_OF_UBUNTU = re.compile(r"ubuntu0\.(\d\d\.\d\d)\.\d")  # updates of a release: 535.113.01-0ubuntu0.22.04.1
+_VIRTUAL = re.compile(r"__(cuda|glibc)=(\d[\d.]*)")
 # A branch that ``uv pip tree`` and ``uv tree`` draw, after the lines of a box have become dashes.
 _BRANCH = re.compile(r"^[|\s]{0,60}-{3}\s([A-Za-z][\w.\-]{0,80}) v(\d[\w.+!-]{0,60})(?: \(\*\))?\s*$")
 _JSON = re.compile(r'\{"name": "([A-Za-z][\w.\-]{0,80})", "version": "(\d[\w.+!-]{0,60})"')
@@ -89,15 +91,11 @@ def _virtual(pair: Pair) -> Iterator[Claim]:
 
 def _conda_platform(pair: Pair) -> Iterator[Claim]:
     """The name conda has for a platform, ``linux-64``."""
-    names = {
-        "linux-64": "x86_64",
-        "linux-aarch64": "aarch64",
-        "win-64": "x86_64",
-        "osx-64": "x86_64",
-        "osx-arm64": "arm64",
-    }
-    if arch := names.get(pair.value):
+    system, _, number = pair.value.partition("-")
+    arch = {"64": "x86_64", "aarch64": "aarch64", "arm64": "arm64"}.get(number)
+    if arch and (kind := {"linux": "linux", "win": "windows", "osx": "darwin"}.get(system)):
         yield Claim("arch", arch, weight=Weight.LISTED)
+        yield Claim("platform", kind, weight=Weight.HINT)
 
 
 def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
@@ -248,10 +246,12 @@ def _debian(view: View) -> Iterator[Claim]:
         if not line.startswith(("ii ", "iU ", "iH ", " ii")) or not (found := _DPKG.match(line)):
             continue
         name, version = found.groups()
-        if re.match(r"(?:nvidia-driver|nvidia-dkms|nvidia-kernel|nvidia-headless|amdgpu-dkms|nvidia-open)", name):
+        if release := _OF_UBUNTU.search(version):
+            yield from view.stamp(index, [Claim("os", f"ubuntu{release[1]}", weight=Weight.HINT)])
+        if _OF_DRIVER.match(name):
             drivers.append(f"{name}={version}")
             place = index
-        elif re.fullmatch(r"libcudnn\d+(?:-cuda-\d+)?", name) and (number := values.dotted(version)):
+        if re.fullmatch(r"libcudnn\d+(?:-cuda-\d+)?", name) and (number := values.dotted(version)):
             yield from view.stamp(index, [Claim("cudnn", number, weight=Weight.HINT)])
         elif name == "libc6" and (number := values.dotted(version)):
             yield from view.stamp(index, [Claim("glibc", number, weight=Weight.LISTED)])

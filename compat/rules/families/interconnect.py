@@ -33,7 +33,8 @@ class FabricManagerVersionMismatch(NvidiaRule):
         found = re.search(r"\d+\.\d+(?:\.\d+)?", fabric_manager)
         if not found or not is_version(driver) or versions.release(found[0]) == versions.release(driver):
             return None
-        return Found(detail=f"The fabric manager is {found[0]}, the driver is {driver}.")
+        fix = Fix(f"Install fabric manager {driver}, exactly the driver's version.", changes=self.changes)
+        return Found(detail=f"The fabric manager is {found[0]}, the driver is {driver}.", fix=fix)
 
 
 class FabricManagerDown(NvidiaRule):
