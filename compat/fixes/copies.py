@@ -85,8 +85,9 @@ def libstdcxx(subject: Subject) -> Fix | None:
         return Fix(
             f"This system's libstdc++ ends at GLIBCXX_{have}: take conda-forge's libstdcxx-ng, or a newer system."
         )
-    changes = (
-        Command("conda install -c conda-forge libstdcxx-ng"),
-        Variable("LD_LIBRARY_PATH", "$CONDA_PREFIX/lib:$LD_LIBRARY_PATH"),
-    )
-    return Fix("Update the libstdc++ of the conda environment, and put it first.", changes=changes)
+    update = Command("conda install -c conda-forge libstdcxx-ng")
+    heard = subject.case.signals.pointing(subject.finding.code)
+    if heard and "conda" in heard.line.partition("libstdc++.so")[0]:  # the environment's own is the one that is loaded
+        return Fix("Update the libstdc++ of the conda environment.", changes=(update,))
+    first = Variable("LD_LIBRARY_PATH", "$CONDA_PREFIX/lib:$LD_LIBRARY_PATH")
+    return Fix("Update the libstdc++ of the conda environment, and put it first.", changes=(update, first))

@@ -100,6 +100,13 @@ PASTED = {
         ),
         ("driver-secure-boot-unsigned", "Enrol the key", "dkms"),
     ),
+    "a library of the environment's own that is loaded already needs no path": (
+        (
+            "ImportError: /home/me/miniconda3/envs/x/bin/../lib/libstdc++.so.6: version `GLIBCXX_3.4.29' not found (required "
+            "by /home/me/miniconda3/envs/x/lib/python3.10/site-packages/x.so)"
+        ),
+        ("libstdcxx-too-old", "conda install -c conda-forge libstdcxx-ng", "LD_LIBRARY_PATH"),
+    ),
     "an environment of conda that was entered": (
         (
             "(base) $ x\nconda activate sim\nUbuntu 20.04\nImportError: /lib/libstdc++.so.6: version "

@@ -50,6 +50,16 @@ _AT_END = re.compile(r"\((\d[\w.+!]{0,60})\)\s*$")
 _WHEEL = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d[\w.+!]*)")
 _DPKG = re.compile(r"^\s*i[iHU]\s+(\S+?)(?::\w+)?\s+(\S+)\s+(?:amd64|arm64|all|ppc64el|i386)\b")
 _OF_DRIVER = re.compile(r"nvidia-(?:driver|dkms|kernel|headless|open|(?:compute-)?utils)|libnvidia-compute|amdgpu-dkms")
+_OF_SYSTEM: Final = (
+    (r"libcudnn\d+(?:-cuda-\d+)?", "cudnn", Weight.HINT),
+    ("libc6", "glibc", Weight.LISTED),
+    (
+        r"nvidia-smi|libnvidia-ml1|libcuda1|(?:nvidia-utils|libnvidia-compute)-\d{3}(?:-server)?",
+        "driver_library",
+        Weight.LISTED,
+    ),
+    ("nvidia-container-toolkit", "container_toolkit", Weight.LISTED),
+)
 _OF_UBUNTU = re.compile(r"ubuntu0\.(\d\d\.\d\d)\.\d")  # updates of a release: 535.113.01-0ubuntu0.22.04.1
 _VIRTUAL = re.compile(r"__(cuda|glibc)=(\d[\d.]*)")
 # A branch that ``uv pip tree`` and ``uv tree`` draw, after the lines of a box have become dashes.
@@ -251,16 +261,9 @@ def _debian(view: View) -> Iterator[Claim]:
         if _OF_DRIVER.match(name):
             drivers.append(f"{name}={version}")
             place = index
-        if re.fullmatch(r"libcudnn\d+(?:-cuda-\d+)?", name) and (number := values.dotted(version)):
-            yield from view.stamp(index, [Claim("cudnn", number, weight=Weight.HINT)])
-        elif name == "libc6" and (number := values.dotted(version)):
-            yield from view.stamp(index, [Claim("glibc", number, weight=Weight.LISTED)])
-        elif re.fullmatch(
-            r"nvidia-smi|libnvidia-ml1|libcuda1|(?:nvidia-utils|libnvidia-compute)-\d{3}(?:-server)?", name
-        ):
-            yield from view.stamp(index, [Claim("driver_library", version.split("-")[0], weight=Weight.LISTED)])
-        elif name == "nvidia-container-toolkit":
-            yield from view.stamp(index, [Claim("container_toolkit", version.split("-")[0], weight=Weight.LISTED)])
+        for shape, fact, weight in _OF_SYSTEM:
+            if re.fullmatch(shape, name) and (number := values.dotted(version)):
+                yield from view.stamp(index, [Claim(fact, number, weight=weight)])
     if drivers:
         yield from view.stamp(place, [Claim("driver_packages", tuple(drivers))])
 
