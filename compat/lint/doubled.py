@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # A build for one CUDA of which the matrix knows nothing: it may link the image's.
 _LOCAL_CUDA: Final = re.compile(r"\+cu(?:da)?\d+")
-_CONDA_CUDA: Final = frozenset({"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"})
+_CONDA_NVCC: Final = frozenset({"cuda", "cuda-toolkit"})
+_CONDA_CUDA: Final = _CONDA_NVCC | {"cudatoolkit", "pytorch-cuda", "cuda-runtime"}
 _LEAVE: Final = "Leave {} as the image brings it, or start from an image without it."
 
 
@@ -43,7 +44,8 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     names += [f"conda's {item.name}" for item in conda]
     brought = [] if base.installed else _brought_along(scene)
     names += [f"{request.name}'s {package}" for request, package in brought if not carriers]
-    if names and (conda or not needy) and not (base.flavour == "devel" and scene.compiles and (carriers or brought)):
+    nvcc = any(item.name in _CONDA_NVCC for item in conda)  # else what is compiled needs the base's
+    if names and (conda or not needy) and not (base.flavour == "devel" and scene.compiles and not nvcc):
         line = (carriers[0].request if carriers else conda[0] if conda else brought[0][0]).line
         bring, they = ("brings its", "it") if len(names) == 1 else ("bring their", "them")
         unused = f"the one of {base.reference} is never loaded by {they}"

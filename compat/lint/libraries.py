@@ -247,7 +247,7 @@ def _missing(item: Taken, what: str, scene: Scene) -> Finding:
 def _image_for(build: Build | None, scene: Scene) -> str:
     """The tag of nvidia/cuda with the CUDA and cuDNN that a build takes from the system: its minor, or the next one.
 
-    Of tags alike the one of the base's own system and flavour, else the newest system's.
+    It is of the base's own family of systems, whose package manager the steps call.
     """
     base = scene.base
     if build is None or base is None or not base.flavour or scene.stage.parent >= 0:
@@ -259,15 +259,15 @@ def _image_for(build: Build | None, scene: Scene) -> str:
     named = [bases.read(name, scene.matrix) for row in rows for name in row.references()]
     named = [one for one in named if images.stands(one.reference, scene.matrix)]
     flavour, cuda = "devel" if base.flavour == "devel" else "runtime", origins.number(build.runtime)
+    digits = "0123456789."
+    named = [one for one in named if one.os.rstrip(digits) == base.os.rstrip(digits)]
     fits = [one for one in named if one.flavour == flavour and bool(one.cudnn) is bool(wanted)]
     fits = [one for one in fits if not wanted or _cudnn(one).partition(".")[0] == wanted.partition(".")[0]]
     minors = [(origins.number(bases.cuda_minor(one)), one) for one in fits]
     minors = [(minor, one) for minor, one in minors if minor[:1] == cuda[:1] and minor >= cuda]  # a later one serves it
     minors = [(minor, one) for minor, one in minors if minor == min(each[0] for each in minors)]
-    digits = "0123456789."
-    kin = base.os.rstrip(digits)
-    near = [(one.os == base.os, one.os.rstrip(digits) == kin, origins.number(one.os), one) for _, one in minors]
-    best = max(near, key=lambda each: each[:3], default=(None,))[-1]
+    near = [(one.os == base.os, origins.number(one.os), one) for _, one in minors]
+    best = max(near, key=lambda each: each[:2], default=(None,))[-1]
     return f"Start from {best.reference}." if best else ""
 
 

@@ -37,6 +37,7 @@ _WITHOUT: Final = {
         rf"{_ALONE.pattern}|numpy|scipy|pandas|pillow|matplotlib|seaborn|scikit-\w+|cython|h5py|opencv"
     )
 }
+_LED: Final = frozenset({"led", "beside"})  # outcomes that the framework beside decides
 
 
 def unbounded(scene: Scene) -> Iterator[Finding]:
@@ -59,14 +60,13 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
             if not taken[key] or _is_bounded(row, parts, scene):
                 continue
             told.add(row.name)
-            code = "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch"
             older = any(versions.release(one) < versions.release(row.python) for one in _pythons(parts))
             open_ = not item.python and (scene.base is not None or older)  # it may be an older one, which gets another
             mild = open_ or item.request.name == "torch"  # which loads without NumPy
             level: Severity = "warning" if mild else "error"
             where = "" if own else f" on Python {row.python} and later"
             yield of_request(
-                code, item, scene,
+                _code(row), item, scene,
                 f"{item.text} does not work with {row.name} {row.version} and later, and nothing bounds {row.name}: "
                 f"the newest one is installed{where}.",
                 severity=level, confidence="likely", fix=f"Add {row.name}{bound}.", rows=(row, parts[0].build),
@@ -74,27 +74,48 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
 
 
 def compiled_before(scene: Scene) -> Iterator[Finding]:
-    """numpy-abi-mismatch: a package that its metadata lets meet a release which it does not load with."""
+    """numpy-abi-mismatch, framework-pair-mismatch: a package whose metadata lets it meet what it does not load with."""
     for row in scene.matrix.table("majors") if scene.ask.kind != "lock" else ():
-        pins = [one for one in scene.env if one.request.name == row.name and one.request.exact and not one.base]
+        pins = [(one, _settled(one, scene)) for one in scene.env if one.request.name == row.name]
+        package = scene.matrix.package(row.name)
+        led = f", and the {package.follows} of that release" if package and package.follows else ""
         for item in scene.env:
             old = item.python and versions.release(item.python) < versions.release(row.python)
-            if old or not item.request.exact or not any(_names(one, item.request) for one in row.breaks):
+            if old or _is_patched(item, scene) or not any(_names(one, item.request) for one in row.breaks):
                 continue
-            beside = [one for one in pins if alike(one.step, item.step) and not alternatives(one, item)]
-            last = next((one for one in beside if versions.at_least(one.request.exact, row.version)), None)
+            beside = [
+                one for one in pins if one[1] and alike(one[0].step, item.step) and not alternatives(one[0], item)
+            ]
+            last = next((one for one, release in beside if versions.at_least(release, row.version)), None)
             unread = any(step.files for part in scene.chain for step in part.installs)
             open_ = not unread and _is_bare(scene, row.name) and _is_taken(row, item, scene, own=True)
             if last is None and (beside or not open_ or _is_bounded(row, (), scene)):
                 continue
-            takes = f"{last.request.text} is asked for" if last else f"nothing bounds {row.name}"
+            comes = "comes" if last and (last.base or last.by or not last.request.exact) else "is asked for"
+            takes = f"{last.label} {comes}" if last else f"nothing bounds {row.name}"
+            bound = versions.major(row.version) or versions.minor(row.version)
             yield of_request(
-                "numpy-abi-mismatch", item, scene,
+                _code(row), item, scene,
                 f"{item.text} does not load with {row.name} {row.version} and later, and {takes}.",
                 severity="error" if last else "warning", confidence="certain" if last else "likely",
-                fix=f"{'Pin' if last else 'Add'} {row.name}<{versions.major(row.version)}.", rows=(row,),
+                fix=f"{'Pin' if last else 'Add'} {row.name}<{bound}{led}.", rows=(row,),
             )  # fmt: skip
             break
+
+
+def _code(row: Major) -> str:
+    return "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch"
+
+
+def _settled(item: Taken, scene: Scene) -> str:
+    """The pinned release, or the newest that the framework beside it leaves; empty if it may be any, or is a base's."""
+    led = (part.build.version for part in _may_be(item, scene) if item.outcome.why in _LED)
+    return "" if item.base else item.request.exact or max(led, key=versions.parsed, default="")
+
+
+def _is_patched(item: Taken, scene: Scene) -> bool:
+    """Whether a source of its own is asked for, or a step changes files of the package where they lie."""
+    return bool(item.request.url) or any(f"/{item.request.name}/" in one.text for one in scene.commands)
 
 
 def _released(request: Request) -> Request:
@@ -151,9 +172,11 @@ def _ends_before(spec: str, row: Major) -> bool:
 
 
 def _names(line: str, request: Request) -> bool:
-    """Whether a requirement names what a pin is for, and admits its release."""
+    """Whether a requirement names what a request is for, and admits its release; one without an end, the newest."""
     found = versions.requirement(line)
-    return found is not None and found.name == request.name and versions.admits(found.spec, request.exact) is True
+    if found is None or found.name != request.name:
+        return False
+    return versions.admits(found.spec, request.exact) is True if request.exact else not has_end(found.spec)
 
 
 def _is_taken(row: Major, item: Taken, scene: Scene, *, own: bool = False) -> bool:
@@ -175,7 +198,7 @@ def _is_taken(row: Major, item: Taken, scene: Scene, *, own: bool = False) -> bo
 
 def _may_be(item: Taken, scene: Scene) -> tuple[Part, ...]:
     """The builds that a request may get; where the framework beside it decides, all that are for that release of it."""
-    package = scene.matrix.package(item.request.name) if item.outcome.why in {"led", "beside"} else None
+    package = scene.matrix.package(item.request.name) if item.outcome.why in _LED else None
     lead = next((one for one in scene.env if package and one.request.name == package.follows and one.version), None)
     if package is None or lead is None:
         return parts_of(_released(item.request), item.build, scene.matrix)

@@ -328,7 +328,7 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
             continue
         variants = ", ".join(place.variant for place in extra)
         never = not any(has_match(item, place, scene) for place in extra)
-        if never and any(_is_behind(item, place, scene) for place in extra):
+        if any(_is_behind(item, place, scene) for place in extra):
             continue  # what the index has of so new a release is not known
         other = {re.match(r"cu|rocm|xpu|", place.variant).group() for place in extra}  # type: ignore[union-attr]
         vendor = other <= {"rocm", "xpu"} and item.build.runtime.startswith("cuda")

@@ -82,8 +82,9 @@ def _published(name: str, version: str, runtime: str, matrix: Matrix) -> str:
         return max((row.date for row in rows if row.runtime == runtime), default="")
     oldest = min(rows, key=lambda row: versions.parsed(row.version), default=None)
     version = version.partition("rc")[0]  # a candidate came before its release
-    days = [row.date for row in rows if row.version == version]
-    before = oldest and versions.is_release(version) and versions.parsed(version) < versions.parsed(oldest.version)
+    asked = versions.parsed(version) if versions.is_release(version) else None  # a tag may leave out a last zero
+    days = [row.date for row in rows if asked and versions.parsed(row.version) == asked]
+    before = oldest and asked and asked < versions.parsed(oldest.version)
     return min(days) if days else oldest.date if oldest and before else ""
 
 

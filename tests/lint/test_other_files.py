@@ -484,7 +484,7 @@ def test_a_variant_of_a_release_without_listed_variants_is_not_denied():
 
 
 def test_on_musl_an_index_that_is_passed_over_is_not_told_beside_the_cause():
-    text = "FROM {}\nRUN pip install torchvision --extra-index-url https://download.pytorch.org/whl/cpu\n"
+    text = "FROM {}\nRUN pip install torchvision --extra-index-url https://download.pytorch.org/whl/cu118\n"
     musl, glibc = ({one.code for one in judged(text.format(base), "Dockerfile").findings}
                    for base in ("python:3.10-alpine", "python:3.10"))  # fmt: skip
     assert ("musl-libc" in musl, "extra-index-shadowed" in musl) == (True, False)

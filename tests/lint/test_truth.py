@@ -137,6 +137,7 @@ RESERVED = "services:\n  a:\n    image: x:1\n    deploy:\n      resources:\n    
 RESERVED += "            - {driver: nvidia, capabilities: [gpu], %s}\n"
 GIT = "RUN pip install git+https://github.com/openai/whisper.git\n"
 
+BASIC = "FROM python:3.10\nRUN pip install torch==2.2.2 torchvision 'numpy<2'\nRUN pip install basicsr\n"
 PAIRS = [
     # what sbatch reads ends with the first command
     (JOB.format("module load cuda/12.4"), JOB.format("# a comment"), "job.sh", "gpus-too-few"),
@@ -196,6 +197,13 @@ PAIRS = [
      "requirements.txt", "numpy-abi-mismatch"),
     ("opencv-python==4.9.0.80\nnumpy==2.2.6\n", "opencv-python==4.9.0.80\nnumpy==1.26.4\n",
      "requirements.txt", "numpy-abi-mismatch"),
+    # it imports a module of torchvision that went with 0.17, unless a step mends its file
+    ("torchvision==0.17.2\nbasicsr==1.4.2\n", "torchvision==0.16.2\nbasicsr==1.4.2\n", "requirements.txt",
+     "framework-pair-mismatch"),
+    (BASIC, BASIC + "RUN sed -i s/al_tensor/al/ /usr/local/lib/python3.10/site-packages/basicsr/data/degradations.py\n",
+     "Dockerfile", "framework-pair-mismatch"),
+    ("FROM pytorch/pytorch:1.5-cuda10.1-cudnn7-devel\nRUN apt-get update\n",
+     "FROM pytorch/pytorch:1.5-cuda10.1-cudnn7-runtime\nRUN apt-get update\n", "Dockerfile", "base-apt-key-rotated"),
     # nothing is installed before all of pip's list was read
     ("dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-scatter==2.0.9\n",
      "dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-geometric==2.0.4\n",
@@ -230,9 +238,16 @@ def test_a_step_that_cannot_work_is_told_and_its_neighbour_is_not(faulty, sound,
 
 SBATCH = "#!/bin/bash\n#SBATCH --time=1:00:00\n{}module load cuda cudnn\npython train.py\n"
 FEATURE = '{"image": "python:3.11", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {}}%s}'
+CONDA = "FROM nvidia/cuda:11.8.0-{}-ubuntu22.04\nRUN conda install pytorch=2.1.0 pytorch-cuda=11.8 -c pytorch -c nvidia\nRUN pip install mmcv-full\n"
+EXTRA = "RUN pip install torchvision --extra-index-url https://download.pytorch.org/whl/{}\n"
 AUDIO = "RUN pip install torch==2.2.0 torchaudio 'numpy<2'\n"
 PAGE = "torch==2.1.0\n--find-links https://data.pyg.org/whl/torch-2.1.0+{}.html\ntorch-scatter\ntorch-sparse\n"
 MILD = [
+    # conda's runtime has no nvcc, with which an extension is compiled
+    (CONDA.format("runtime"), CONDA.format("devel"), "Dockerfile", "double-cuda"),
+    # what an index has of a companion beside the newest framework is not known; one that has ended has none
+    ("FROM python:3.11\n" + EXTRA.format("cu118"), "FROM python:3.11\n" + EXTRA.format("cpu"), "Dockerfile",
+     "extra-index-shadowed"),
     # source alone, and an older pip of whoever installs it may build it beside an older setuptools
     ("torch\nmmcv-full\n", "torch\n-f https://download.openmmlab.com/mmcv/dist/cu121/torch2.1/index.html\nmmcv\n",
      "requirements.txt", "build-tools-missing"),
@@ -246,6 +261,8 @@ MILD = [
     ("-f https://a.example/wheels.html jax[cuda12]\n", "-f https://a.example/wheels.html\njax[cuda12]\n",
      "requirements.txt", "requirement-unreadable"),
     ("opencv-python==4.8.1.78\ntqdm\n", "opencv-python==4.8.1.78\nnumpy<2\n", "requirements.txt", "numpy-abi-mismatch"),
+    ("torch\ntorchvision\nbasicsr\n", "torch==2.1.2\ntorchvision\nnumpy<2\nbasicsr\n", "requirements.txt",
+     "framework-pair-mismatch"),
 ]  # fmt: skip
 
 
@@ -264,3 +281,9 @@ def test_a_page_of_a_patch_release_may_hold_the_extensions():
 def test_one_cause_on_a_base_is_told_once():
     text = "FROM python:3.10-slim-buster\nRUN apt-get update\n"
     assert said(text, "base-tag-eol").splitlines()[1:] == []
+
+
+def test_the_image_to_start_from_is_of_the_own_family_of_systems():
+    text = "FROM nvidia/cuda:12.2.0-devel-ubuntu20.04\nRUN pip3 install jax[cuda]==0.3.15 -f {}\n"
+    page = "https://storage.googleapis.com/jax-releases/jax_cuda_releases.html"
+    assert "-cudnn8-devel-ubuntu" in said(text.format(page), "library-missing")
