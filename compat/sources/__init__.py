@@ -19,7 +19,7 @@ _IGNORE = re.compile(r"#\s*envcheck:\s*ignore(?:\[([\w\s,-]*)\])?\s*$")
 _JOB = re.compile(r"(?m)^#SBATCH\s")
 _BY_NAME: Mapping[str, Kind] = {
     "pyproject.toml": "pyproject", "pipfile": "pipfile", "pixi.toml": "pixi",
-    "setup.py": "pyproject", "setup.cfg": "pyproject",
+    "setup.py": "pyproject", "setup.cfg": "pyproject", "cog.yaml": "cog",
 }  # fmt: skip
 # Keys that a YAML file of a kind has at its top; the first kind whose keys are all there counts.
 _KEYS: Mapping[Kind, tuple[str, ...]] = {
@@ -61,6 +61,7 @@ def read(text: str, file: str) -> Ask:
         "devcontainer": devcontainer.read,
         "compose": compose.read,
         "conda": environment.read,
+        "cog": environment.read_cog,
         "pyproject": {"setup.py": setup.read_py, "setup.cfg": setup.read_cfg}.get(
             PurePath(file).name, project.read_project
         ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import ChainMap
+from copy import deepcopy
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -37,6 +38,9 @@ _FOREIGN: Final = re.compile(r"\{\{|\{%|<%|(?im:^#\s*syntax\s*=(?!\s*docker\S*/d
 # Another shell than Bourne's may read the steps: its quotes are its own.
 _FOREIGN_SHELL: Final = re.compile(r"(?im)^SHELL\b(?!.*\b(?:ba|da)?sh\b)|^#\s*escape\s*=\s*`")
 _HERE: Final = re.compile(r"\./?(?:\[([\w.,-]+)\])?")  # the folder that a step works in, as a package with extras
+# What a stage has of the one that it stands upon.
+_INHERITED: Final = ("written_files", "env", "settings", "env_lines", "placed", "edits", "places", "clones", "away",
+                     "folder", "whole")  # fmt: skip
 _FLAG: Final = re.compile(r"(?<!\S)--([a-z-]+)=(\S+)\s*")
 
 
@@ -144,6 +148,9 @@ def read(text: str, file: str) -> Ask:
             outer.update(pairs_of.read(item.rest, outer) if item.keyword == "ARG" else {})
         else:
             _apply(item, drafts[-1], outer)
+        if mark := heredocs.unended(item.rest, item.documents):
+            why, fix = f"`<<{mark}` opens a document that nothing ends", f"End it by a line of {mark} alone."
+            refused.append((item.line, why, fix))
     return Ask(
         file=file, kind="dockerfile", stages=tuple(draft.stage() for draft in drafts),
         refused=tuple(refused) if drafts and not _FOREIGN.search(text) else (),
@@ -215,16 +222,9 @@ def _from(
         )
     arg = next(iter(re.findall(r"\$\{?(\w+)", written)), "")
     draft = _Draft(name, base, written, arg, parent, item.line, flags.get("platform", ""), {}, depth=depth)
-    if parent >= 0:
-        draft.written_files = {name: list(files) for name, files in drafts[parent].written_files.items()}
-        draft.env = dict(drafts[parent].env)
-        draft.settings = dict(drafts[parent].settings)
-        draft.env_lines = dict(drafts[parent].env_lines)
-        draft.inherited = drafts[parent].started()
-        draft.placed, draft.edits = dict(drafts[parent].placed), list(drafts[parent].edits)
-        draft.places = list(drafts[parent].places)
-        draft.clones, draft.away = set(drafts[parent].clones), drafts[parent].away
-        draft.folder, draft.whole = drafts[parent].folder, drafts[parent].whole
+    for key in _INHERITED if parent >= 0 else ():
+        setattr(draft, key, deepcopy(getattr(drafts[parent], key)))
+    draft.inherited = drafts[parent].started() if parent >= 0 else {}
     return draft
 
 

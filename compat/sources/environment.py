@@ -1,8 +1,13 @@
-"""Conda environment files: channels, match specifications, and the pip section inside."""
+"""Conda environment files: channels, match specifications, and the pip section inside; and Cog's cog.yaml.
+
+Source: Cog documentation, "cog.yaml" (``build``: ``gpu``, ``python_version``, ``python_packages``, ``run``).
+"""
 
 from __future__ import annotations
 
-from compat.sources import installers, requirements
+from dataclasses import replace
+
+from compat.sources import installers, requirements, shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Install, Stage
 
@@ -19,16 +24,36 @@ def read(text: str, file: str) -> Ask:
     python = next((item.spec for item in requests if item.name == "python"), "")
     channels = tuple(item.text for item in document.get("channels").items())
     conda = Install(manager="conda", requests=tuple(requests), channels=channels, line=dependencies.line)
-    installs = [conda, *(_pip(item) for item in dependencies.items() if item.get("pip").value)]
+    installs = [conda, *(_pip(item.get("pip")) for item in dependencies.items() if item.get("pip").value)]
     env = {name: item.text for name, item in document.get("variables").table().items()}
     stage = Stage(installs=tuple(installs), env=env)
     return Ask(file=file, kind="conda", stages=(stage,), python=python.strip("=").removesuffix(".*"))
 
 
+def read_cog(text: str, file: str) -> Ask:
+    """What a cog.yaml asks for: its packages, or its list of them, then what it runs.
+
+    Raises:
+        InputError: if it is not YAML.
+    """
+    build = read_yaml(text, file).get("build")
+    files = tuple(item.text for item in build.get("python_requirements").items())
+    packages = _pip(build.get("python_packages"))
+    runs = [*build.get("pre_install").items(), *build.get("run").items()]
+    commands = tuple(
+        found
+        for item in runs
+        for found in shell.commands((item.get("command") if item.table() else item).text, item.line)
+    )
+    installs = (replace(packages, files=(*packages.files, *files)), *installers.installs(commands))
+    stage = Stage(installs=installs, commands=commands)
+    python, gpu = build.get("python_version").text, build.get("gpu").text.lower() == "true"
+    return Ask(file=file, kind="conda", stages=(stage,), python=python, gpu=gpu)
+
+
 def _pip(section: Located) -> Install:
     """The pip section; each of its items is one requirement line."""
-    items = section.get("pip").items()
-    steps = [requirements.from_text(item.text, item.line)[0] for item in items]
+    steps = [requirements.from_text(item.text, item.line)[0] for item in section.items()]
     return Install(
         manager="pip",
         requests=tuple(request for step in steps for request in step.requests),

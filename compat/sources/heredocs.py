@@ -24,11 +24,12 @@ _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One here-document: its mark, its lines, and the line (from 1) of the file on which it begins."""
+    """One here-document: its mark, its lines, the line (from 1) of the file on which it begins, whether it ends."""
 
     mark: str
     text: str
     line: int
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,23 @@ def document(lines: Sequence[str], index: int, mark: str, first_line: int = 1) -
     """
     ends = (place for place in range(index, len(lines)) if lines[place].strip() == mark)
     end = next(ends, len(lines))
-    return Document(mark, "\n".join(lines[index:end]), index + first_line), end + 1
+    return Document(mark, "\n".join(lines[index:end]), index + first_line, end == len(lines)), end + 1
+
+
+def unended(rest: str, documents: Sequence[Document]) -> str:
+    """The mark of a document that nothing ends; inside quotes, or apart from its ``<<``, it opens none.
+
+    Source: BuildKit, frontend/dockerfile/parser/parser.go, ``heredocsFromLine`` (a word of its own, ``<<EOF``).
+    """
+    for one in documents if documents and documents[-1].open else ():
+        before, mark, _ = _around(rest, one.mark)
+        try:
+            shlex.split(before)
+        except ValueError:
+            continue
+        if one.open and re.fullmatch(r"<<-?\S+", mark) and not before[-1:].strip():
+            return one.mark
+    return ""
 
 
 def copied(rest: str, documents: Sequence[Document]) -> Iterator[Written]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import tomls
+from compat.errors import InputError
 from compat.names import normalise
 from compat.sources import origins, pixi, requirements, settings
 from compat.sources.toml import Finder
@@ -27,13 +28,26 @@ _BARE: Final = re.compile(r"\d+(?:\.\d+)*(?:\.?(?:a|b|rc|post|dev)\d+)*(?:\+[\w.
 _ENDING: Final = re.compile(r"([~^])\s*(\d+)((?:\.\d+)*)(\+[\w.]+)?")
 
 
+# What the specifications of a pyproject.toml say of its keys: no tool builds one that differs.
+_SHAPES: Final = {
+    "project": dict, "project.name": str, "project.requires-python": str, "project.dependencies": list,
+    "project.optional-dependencies": dict, "dependency-groups": dict, "build-system": dict, "tool": dict,
+}  # fmt: skip
+_CALLED: Final = {dict: "a table", str: "a text", list: "a list"}
+
+
 def read_project(text: str, file: str) -> Ask:
     """What a pyproject.toml asks for, dependency groups and tool-specific indexes included.
 
     Raises:
-        InputError: if it is not TOML.
+        InputError: if it is not TOML, or a key of it has a value of another kind than the specifications say.
     """
     document = tomls.parsed(text, file)
+    for path, kind in _SHAPES.items():
+        above, _, key = path.rpartition(".")
+        value = (table(document.get(above)) if above else document).get(key)
+        if value is not None and not isinstance(value, kind):
+            raise InputError(f"{path} is {value!r:.60}", where=file, expected=_CALLED[kind])
     project, tool = table(document.get("project")), table(document.get("tool"))
     sources = origins.of_project(tool)
     installs: list[Install] = []

@@ -14,7 +14,7 @@ from compat.lazy import dataclass
 
 Kind = Literal[
     "dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "pipfile", "lock",
-    "kubernetes", "job", "workflow", "pixi",
+    "kubernetes", "job", "workflow", "pixi", "cog",
 ]  # fmt: skip
 # Files whose steps build an image, where no device is in sight.
 BUILT: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer"})

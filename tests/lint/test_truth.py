@@ -137,6 +137,16 @@ RESERVED = "services:\n  a:\n    image: x:1\n    deploy:\n      resources:\n    
 RESERVED += "            - {driver: nvidia, capabilities: [gpu], %s}\n"
 GIT = "RUN pip install git+https://github.com/openai/whisper.git\n"
 
+COG = """build:
+  gpu: true
+  python_version: "3.10"
+  python_packages:
+    - "{} --extra-index-url https://download.pytorch.org/whl/cu118"
+    - torchvision=={}
+    - numpy<2
+  run:
+    - pip install xformers==0.0.23
+"""
 BASIC = "FROM python:3.10\nRUN pip install torch==2.2.2 torchvision 'numpy<2'\nRUN pip install basicsr\n"
 PAIRS = [
     # what sbatch reads ends with the first command
@@ -204,6 +214,10 @@ PAIRS = [
      "Dockerfile", "framework-pair-mismatch"),
     ("FROM pytorch/pytorch:1.5-cuda10.1-cudnn7-devel\nRUN apt-get update\n",
      "FROM pytorch/pytorch:1.5-cuda10.1-cudnn7-runtime\nRUN apt-get update\n", "Dockerfile", "base-apt-key-rotated"),
+    # BuildKit's documents: a word of their own outside quotes opens one
+    ("FROM ubuntu:22.04\nRUN cat <<EOF > a\nx\n", "FROM ubuntu:22.04\nRUN echo '<<EOF'\nRUN cat <<EOF > a\nx\nEOF\n",
+     "Dockerfile", "instruction-unknown"),
+    (COG.format("torch==2.0.1", "0.15.2"), COG.format("torch==2.1.1", "0.16.1"), "cog.yaml", "framework-pair-mismatch"),
     # nothing is installed before all of pip's list was read
     ("dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-scatter==2.0.9\n",
      "dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-geometric==2.0.4\n",

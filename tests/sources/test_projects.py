@@ -299,3 +299,13 @@ def test_a_finder_gives_up_on_a_text_that_hides_what_it_holds():
     assert finder.line("b") == 2
     assert {finder.line(f"z{number}") for number in range(101)} == {0}
     assert finder.line("z") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [('project = "x"\n', "project is"), ("[project]\nname = 3\n", "project.name is"),
+     ('[project]\ndependencies = "torch"\n', "project.dependencies is"), ("tool = []\n", "tool is")],
+)  # fmt: skip
+def test_a_key_of_another_kind_than_the_specifications_say_is_told(text, key):
+    with pytest.raises(InputError, match=key):
+        sources.read(text, "pyproject.toml")
