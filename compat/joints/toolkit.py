@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.joints.build import split_runtime
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict
+from compat.targets import Sm, sm
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -57,3 +58,11 @@ def extends(label: str, runtime: str, cuda: str, *rows: Build) -> Verdict:
         return FITS
     why = f"{label} is of CUDA {number}, nvcc of {cuda or 'a release that is not known'}"
     return Clash(why, rows, number) if cuda else Unknown(why, rows)
+
+
+def listed(matrix: Matrix, word: str) -> Sm | None:
+    """A word of TORCH_CUDA_ARCH_LIST: a number with or without +PTX, or an architecture, whose last one counts."""
+    plain = word.partition("+")[0]
+    named = [row for row in matrix.table("capabilities") if row.architecture.lower() == plain.lower()]
+    desktop = [found for row in named if not row.integrated and (found := sm(row.cc))]
+    return max(desktop) if desktop else sm(plain) if plain else None

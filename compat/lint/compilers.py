@@ -15,7 +15,7 @@ from compat.lint.scene import SCRIPT
 from compat.matrix import measured
 from compat.sources import files
 from compat.sources.values import BUILT, PROJECT, Command
-from compat.targets import Sm, sm
+from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,6 @@ _MAY_BRING: Final = re.compile(
 )
 # What a build needs beside a framework, and what brings none.
 _BUILDS_ALONE: Final = re.compile(r"pip|setuptools|wheel|packaging|ninja|cmake|numpy|psutil|cython|uv|pybind11|einops")
-_BRINGS_NVCC: Final = re.compile(r"cuda[\w.]*\.run|\.deb\b")
 # Settings by which a build makes GPU code whether it sees a GPU or not: setup.py of torchvision, detectron2, DeepSpeed.
 _BUILDS: Final = re.compile(
     r"pip\S* (?:install|wheel) .*(?:git\+|\./|(?<=\s)\.(?:\s|$)|-e\s)|setup\.py (?:install|bdist|build)"
@@ -62,7 +61,7 @@ _CUDA_ASKED: Final = re.compile(r"-D(?:LLAMA|GGML)_(?:CUBLAS|CUDA)=(?:on|1|true|
 def toolkit(scene: Scene) -> Iterator[Finding]:
     """toolkit-mismatch-extension: extensions compiled by a toolkit of another major than torch's."""
     listed = "TORCH_CUDA_ARCH_LIST" in scene.stage.env  # which torch's builder of CUDA code alone reads
-    compiled = next((one for one in scene.commands if _compiles_extension(one) or (listed and _is_own(one))), None)
+    compiled = next((one for one in scene.commands if _compiles_extension(one, folders=listed)), None)
     torch, nvcc = scene.there("torch", compiled.line) if compiled else None, _nvcc(scene)
     if scene.base is None or torch is None or torch.build is None or torch.base or not nvcc:
         return
@@ -85,7 +84,9 @@ def compiler_missing(scene: Scene) -> Iterator[Finding]:
         return
     forced = next((each for each in scene.stage.commands if _is_forced(each, scene.stage.env)), None)
     others = {row.name for row in scene.matrix.table("compiled")} & {one.request.name for one in scene.own}
-    if forced and (sure := _is_forced(forced, {}) or any(_place(row) in forced.text for row in _repositories(scene))):
+    if forced and (
+        sure := _is_forced(forced, {}) or any(_place(row) in forced.text for row in scene.matrix.table("repositories"))
+    ):
         others = set()
     if forced and not others:  # else the image's variable is meant for those
         does = "compiles GPU code" if sure else "is told to compile GPU code"
@@ -106,25 +107,27 @@ def _lacks_nvcc(base: Base, scene: Scene) -> bool:
         return False
     toolkit = any(re.search(r"cuda|nvcc|nvidia", each.name) for each in (*scene.apt, *scene.conda))
     copied = any(part.copies for part in scene.chain)
-    return not (toolkit or copied or any(_BRINGS_NVCC.search(command.text) for command in scene.commands))
+    return not (toolkit or copied or any(re.search(r"cuda[\w.]*\.run|\.deb\b", one.text) for one in scene.commands))
 
 
 def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
     """Packages whose installation asks for nvcc."""
+    code = "image-runtime-not-devel"
     for item in scene.own:
         name = item.request.name
         if name == "llama-cpp-python" and cuda and not item.step.extra_indexes:
             detail = f"{item.request.text} is to be compiled with CUDA; {base.reference} has no toolkit."
-            yield of_base("image-runtime-not-devel", scene, item.request.line, detail, severity="warning")
+            yield of_base(code, scene, item.request.line, detail, severity="warning")
             return
         package = scene.matrix.package(name)
         fetches = package is not None and package.name == name and package.force_build
         if not fetches or item.request.url.endswith(".whl") or item.step.find_links:
             continue
         detail = f"{item.request.text} asks nvcc when it is installed; {base.reference} has none."
-        code, line = "image-runtime-not-devel", item.request.line
-        level: Severity = "warning" if {line, item.step.line} & _loose(scene) else "error"
-        yield finding(code, scene, line, detail, severity=level, confidence="likely", fix=_devel(base, scene))
+        level: Severity = "warning" if {item.request.line, item.step.line} & _loose(scene) else "error"
+        yield of_base(
+            code, scene, item.request.line, detail, severity=level, confidence="likely", fix=_devel(base, scene)
+        )
         return
 
 
@@ -158,7 +161,8 @@ def without_kernels(scene: Scene) -> Iterator[Finding]:
 
 def _from_index(scene: Scene) -> Iterator[tuple[int, str]]:
     """Line and name of what is asked of the default index, in a release that it has as source alone."""
-    rows = {row.name: row for row in scene.matrix.table("compiled")}
+    kept = {row.name for row in scene.matrix.table("repositories")}  # which no index has
+    rows = {row.name: row for row in scene.matrix.table("compiled") if row.name not in kept}
     for item in scene.own:
         row, request = rows.get(item.request.name), item.request
         elsewhere = request.url or request.marker or any(place.url for place in item.origins)
@@ -170,7 +174,7 @@ def _from_sources(scene: Scene) -> Iterator[tuple[int, str]]:
     """Line and name of what is installed from its repository, or from a folder cloned from there."""
     cloned: dict[str, str] = {}
     for command in scene.stage.commands:
-        for row in (one for one in _repositories(scene) if _place(one) in command.text):
+        for row in (one for one in scene.matrix.table("repositories") if _place(one) in command.text):
             cloned |= dict.fromkeys(files.cloned(command), row.name)
             cloned |= {word: row.name for word in command.words if _place(row) in word}
         if command.build and _FETCHES.match(command.text):
@@ -276,7 +280,7 @@ def before_torch(scene: Scene) -> Iterator[Finding]:
         for one in step.requests
         if _imports_torch(one, step, scene.matrix)
     ]
-    places = [_place(row) for row in _repositories(scene)]
+    places = [_place(row) for row in scene.matrix.table("repositories")]
     for command in scene.stage.commands:
         if _FETCHES.match(command.text) and command.build:
             before = tuple(one for one in scene.stage.installs if one.line <= command.line)
@@ -293,10 +297,6 @@ def before_torch(scene: Scene) -> Iterator[Finding]:
 def _loose(scene: Scene) -> set[int]:
     """Lines of the commands that may fail, or may not run at all."""
     return {command.line for command in scene.stage.commands if command.guarded or command.branch}
-
-
-def _repositories(scene: Scene) -> tuple[Repository, ...]:
-    return scene.matrix.table("repositories")
 
 
 def _has_no_torch(scene: Scene, line: int, before: Sequence[Install]) -> bool:
@@ -355,17 +355,17 @@ def _nvcc(scene: Scene) -> str:
     return base.cuda if base and base.flavour == "devel" and not conda else ""
 
 
-def _compiles_extension(command: Command) -> bool:
-    """Whether a command compiles an extension of torch; one that names a page of files may take what was built."""
-    text = command.text
+def _compiles_extension(command: Command, *, folders: bool) -> bool:
+    """Whether a command compiles an extension of torch; one that names a page of files may take what was built.
+
+    ``folders``: what is built of a folder's source where the torch of the environment is counts, too.
+    """
+    text, words = command.text, {*command.words}
+    if folders and "--no-build-isolation" in words and {".", "-e", "./"} & words:
+        return True
     paged = {"-f", "--find-links"} & {word.partition("=")[0] for word in command.words}
     plain = "torch==" not in text and not paged and not _COMPILES_NOTHING.match(text)
     return plain and _EXTENSION.search(text) is not None
-
-
-def _is_own(command: Command) -> bool:
-    """Whether a command builds a folder's source where the torch of the environment is."""
-    return "--no-build-isolation" in command.words and bool({".", "-e", "./"} & {*command.words})
 
 
 def arch_list(scene: Scene) -> Iterator[Finding]:
@@ -373,15 +373,14 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
     value, line = scene.stage.env.get("TORCH_CUDA_ARCH_LIST", ""), scene.stage.env_lines.get("TORCH_CUDA_ARCH_LIST", 0)
     nvcc = _nvcc(scene) or (scene.base.cuda if scene.base else "")
     release = scene.matrix.cuda(nvcc) if nvcc and versions.is_release(nvcc) else None
-    listed = [found for word in re.split(r"[;, ]+", value) if (found := _listed(word, scene.matrix))]
+    listed = [found for word in re.split(r"[;, ]+", value) if (found := joint.listed(scene.matrix, word))]
     if not listed or not line or release is None:
         return
     known = [found for target in release.targets if (found := sm(target)) and not found.suffix]
     judged = [(found, joint.verdict(scene.matrix, nvcc, f"sm_{found.major}{found.minor}")) for found in listed]
     clashes = [(found.capability, one) for found, one in judged if isinstance(one, Clash)]
     if clashes and _nvcc(scene):
-        names = ", ".join(name for name, _ in clashes)
-        detail = f"TORCH_CUDA_ARCH_LIST names {names}, for which CUDA {nvcc} has no target."
+        detail = f"TORCH_CUDA_ARCH_LIST names {', '.join(dict(clashes))}, for which CUDA {nvcc} has no target."
         severity: Severity = "error" if any(_NAMED_EXTENSION.search(c.text) for c in scene.commands) else "warning"
         sources = tuple(dict.fromkeys(scene.matrix.cite(row) for _, one in clashes for row in one.rows))
         yield finding("toolkit-too-old-for-arch", scene, line, detail, severity=severity, sources=sources)
@@ -391,14 +390,6 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
         detail = f"The list ends at {last.capability} without PTX: {lacks}."
         fix, cited = "Add the capabilities of the GPUs in use, or +PTX to the last one.", (scene.matrix.cite(release),)
         yield finding("extension-arch-missing", scene, line, detail, severity="warning", fix=fix, sources=cited)
-
-
-def _listed(word: str, matrix: Matrix) -> Sm | None:
-    """A word of the list as a target: a number with or without +PTX, or an architecture, whose last one counts."""
-    plain = word.partition("+")[0]
-    named = [row for row in matrix.table("capabilities") if row.architecture.lower() == plain.lower()]
-    desktop = [found for row in named if not row.integrated and (found := sm(row.cc))]
-    return max(desktop) if desktop else sm(plain) if plain else None
 
 
 RULES: Final = (toolkit, compiler_missing, without_kernels, isolated, outdated, before_torch, arch_list)

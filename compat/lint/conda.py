@@ -224,7 +224,7 @@ def mkl(scene: Scene) -> Iterator[Finding]:
 
 
 def twice(scene: Scene) -> Iterator[Finding]:
-    """framework-duplicate-install: a framework from conda, and once more from pip."""
+    """framework-duplicate-install, accidental-cpu-wheel: a framework from conda, and once more from pip."""
     held = (*scene.env, *(old for old, _ in scene.replaced))
     named = {item.request.name: item.request.exact for item in held if item.of_conda}
     for item in scene.own:
@@ -232,8 +232,13 @@ def twice(scene: Scene) -> Iterator[Finding]:
         if there and not (item.replaces or item.request.url) and versions.admits(item.request.spec, there):
             continue  # pip sees conda's, and leaves it
         if item.request.name in named and package and package.kind == "framework":
-            detail = f"{item.request.text} of pip is laid over conda's."
-            yield _warning("framework-duplicate-install", scene, item.request, detail)
+            detail = f"{item.request.text} of pip is laid over conda's"
+            if item.build and item.build.runtime == "cpu" and any(one.name in CHOOSE_CUDA for one in scene.conda):
+                detail += ", which is for CUDA, and is for the CPU."
+                fix = "Leave it to conda, or take a build for CUDA."
+                yield of_request("accidental-cpu-wheel", item, scene, detail, confidence="likely", fix=fix)
+            else:
+                yield _warning("framework-duplicate-install", scene, item.request, f"{detail}.")
 
 
 def deviceless(scene: Scene) -> Iterator[Finding]:

@@ -251,7 +251,8 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist: names that the default index has not, or not for this system."""
     passed = {*scene.stage.env, *(name for command in scene.commands for name, _ in command.settings)}
     notices = {row.name: row for row in scene.matrix.table("notices") if row.unless not in passed}
-    pages = {name: row for row in scene.matrix.table("indexes") for name in row.only}
+    torch = any(item.request.name == "torch" for item in scene.env)
+    sources = {row.name: row for row in scene.matrix.table("repositories") if torch or not row.taken}
     confined = {row.name: row for row in scene.matrix.table("confined") if not scene.platform.startswith(row.system)}
     conda = {row.name for row in scene.matrix.table("conda") if scene.matrix.package(row.name) is None}
     names = {item.request.name for item in scene.own}
@@ -263,25 +264,24 @@ def nowhere(scene: Scene) -> Iterator[Finding]:
         loose = request.url or request.marker or item.step.branch
         if loose or origins.elsewhere(item.origins, request.name, scene.matrix):
             continue
-        if page := pages.get(request.name):
-            what, fix = f"{request.text} is on a page of its own, and on no index", f"Add --find-links {page.url}"
-            code = "index-missing"
+        source, code = sources.get(request.name), "version-does-not-exist"
+        if source:
+            has = f"another project named {request.name}" if source.taken else f"no {request.name} for this system"
+            what, fix, code = f"The default index has {has}", f"Ask for {source.address}.", "index-missing"
         elif request.name in conda:
             what, fix = f"{request.text} is a package of conda, and on no index of pip", "Leave it to conda."
-            code = "version-does-not-exist"
         elif scene.base and request.name in confined:  # of a list it is not known where it is installed
             system = {"win": "Windows", "macosx": "macOS"}[confined[request.name].system]
             what, fix = (
                 f"{request.name} has wheels for {system} alone",
                 f"Mark it: ; sys_platform == '{_MARKS[system]}'",
             )
-            code = "version-does-not-exist"
         elif (row := notices.get(request.name)) and _is_notice(row, request):
             what, fix = f"{request.text} is only a notice to take another package", f"Ask for {row.instead}."
-            code = "version-does-not-exist"
         else:
             continue
-        yield of_request(code, item, scene, f"{what}: the install stops.", fix=fix)
+        then = "that one is installed" if source and source.taken else "the install stops"
+        yield of_request(code, item, scene, f"{what}: {then}.", fix=fix)
 
 
 def _is_notice(row: Notice, request: Request) -> bool:

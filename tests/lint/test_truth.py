@@ -147,6 +147,8 @@ COG = """build:
   run:
     - pip install xformers==0.0.23
 """
+LAID = "channels: [pytorch, nvidia]\ndependencies:\n  - python=3.10\n  - pytorch=2.3.1\n  - pytorch-cuda=11.8\n"
+LAID += "  - pip:\n    - --index-url https://download.pytorch.org/whl{}\n    - torch=={}\n"
 BASIC = "FROM python:3.10\nRUN pip install torch==2.2.2 torchvision 'numpy<2'\nRUN pip install basicsr\n"
 PAIRS = [
     # what sbatch reads ends with the first command
@@ -218,6 +220,11 @@ PAIRS = [
     ("FROM ubuntu:22.04\nRUN cat <<EOF > a\nx\n", "FROM ubuntu:22.04\nRUN echo '<<EOF'\nRUN cat <<EOF > a\nx\nEOF\n",
      "Dockerfile", "instruction-unknown"),
     (COG.format("torch==2.0.1", "0.15.2"), COG.format("torch==2.1.1", "0.16.1"), "cog.yaml", "framework-pair-mismatch"),
+    # names that the default index has not, or has for another project
+    ("torch==2.1.2\nnumpy<2\ntinycudann\n", "torch==2.1.2\nnumpy<2\nflash-attn\n", "requirements.txt", "index-missing"),
+    ("torch==2.1.2\nnumpy<2\napex\n", "pyramid\napex\n", "requirements.txt", "index-missing"),
+    (LAID.format("/cpu", "2.2.1"), LAID.format("/cu118", "2.2.1"), "environment.yml", "accidental-cpu-wheel"),
+    (LAID.format("/cpu", "2.2.1"), LAID.format("/cpu", "2.3.1"), "environment.yml", "accidental-cpu-wheel"),
     # nothing is installed before all of pip's list was read
     ("dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-scatter==2.0.9\n",
      "dependencies:\n  - pip=22.1\n  - pip:\n    - torch==1.11.0\n    - torch-geometric==2.0.4\n",

@@ -188,10 +188,12 @@ class Repository(Row):
     Attributes:
         name: distribution name in normalised spelling, ``detectron2``.
         address: what pip installs it from, ``git+https://...``.
+        taken: whether the default index has another project of this name.
     """
 
     name: str
     address: str
+    taken: bool = False
 
 
 @row("turns", key="turn")
@@ -234,7 +236,6 @@ class Index(Row):
     """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
 
     Attributes:
-        only: packages that are on no other index.
         beside: all other packages that it has, of those that have no rows; empty where that is not known.
         links: whether the address is a page of links (``pip --find-links``) rather than a simple index.
         boards: whether its wheels are for Jetson boards; the same CUDA elsewhere means a server's.
@@ -249,7 +250,6 @@ class Index(Row):
     name: str
     url: str
     file: str = ""
-    only: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     links: bool = False
     boards: bool = False
