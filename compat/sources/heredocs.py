@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from compat.lazy import dataclass
+from compat.sources import shell
 
 MARK: Final = re.compile(r"<<-?\s*['\"]?([A-Za-z_][\w.-]{0,60})['\"]?")
 _TARGET: Final = re.compile(r">>?\s*([^\s;&|<>]{1,300})")
@@ -56,15 +57,8 @@ def unended(rest: str, documents: Sequence[Document]) -> str:
 
     Source: BuildKit, frontend/dockerfile/parser/parser.go, ``heredocsFromLine`` (a word of its own, ``<<EOF``).
     """
-    for one in documents if documents and documents[-1].open else ():
-        before, mark, _ = _around(rest, one.mark)
-        try:
-            shlex.split(before)
-        except ValueError:
-            continue
-        if one.open and re.fullmatch(r"<<-?\S+", mark) and not before[-1:].strip():
-            return one.mark
-    return ""
+    marks = (one.mark for one in documents if one.open and not shell.is_open(rest.partition("<<")[0]))
+    return next((each for each in marks if re.search(rf"(?<!\S)<<-?['\"]?{re.escape(each)}", rest)), "")
 
 
 def copied(rest: str, documents: Sequence[Document]) -> Iterator[Written]:
