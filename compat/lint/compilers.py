@@ -61,7 +61,9 @@ _CUDA_ASKED: Final = re.compile(r"-D(?:LLAMA|GGML)_(?:CUBLAS|CUDA)=(?:on|1|true|
 def toolkit(scene: Scene) -> Iterator[Finding]:
     """toolkit-mismatch-extension: extensions compiled by a toolkit of another major than torch's."""
     listed = "TORCH_CUDA_ARCH_LIST" in scene.stage.env  # which torch's builder of CUDA code alone reads
-    compiled = next((one for one in scene.commands if _compiles_extension(one, folders=listed)), None)
+    kept = {line for line, _ in _from_sources(scene)}
+    steps = (one for one in scene.commands if one.line in kept or _compiles_extension(one, folders=listed))
+    compiled = next(steps, None)
     torch, nvcc = scene.there("torch", compiled.line) if compiled else None, _nvcc(scene)
     if scene.base is None or torch is None or torch.build is None or torch.base or not nvcc:
         return

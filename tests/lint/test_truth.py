@@ -149,6 +149,9 @@ COG = """build:
 """
 LAID = "channels: [pytorch, nvidia]\ndependencies:\n  - python=3.10\n  - pytorch=2.3.1\n  - pytorch-cuda=11.8\n"
 LAID += "  - pip:\n    - --index-url https://download.pytorch.org/whl{}\n    - torch=={}\n"
+SHADOW = "FROM nvidia/cuda:11.6.2-cudnn8-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y git python3-pip\n"
+SHADOW += "RUN pip3 install torch --{}index-url https://download.pytorch.org/whl/cu116\n"
+SHADOW += "RUN pip3 install git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch\n"
 BASIC = "FROM python:3.10\nRUN pip install torch==2.2.2 torchvision 'numpy<2'\nRUN pip install basicsr\n"
 PAIRS = [
     # what sbatch reads ends with the first command
@@ -220,6 +223,8 @@ PAIRS = [
     ("FROM ubuntu:22.04\nRUN cat <<EOF > a\nx\n", "FROM ubuntu:22.04\nRUN echo '<<EOF'\nRUN cat <<EOF > a\nx\nEOF\n",
      "Dockerfile", "instruction-unknown"),
     (COG.format("torch==2.0.1", "0.15.2"), COG.format("torch==2.1.1", "0.16.1"), "cog.yaml", "framework-pair-mismatch"),
+    # what only its repository has is compiled by the image's nvcc
+    (SHADOW.format("extra-"), SHADOW.format(""), "Dockerfile", "toolkit-mismatch-extension"),
     # names that the default index has not, or has for another project
     ("torch==2.1.2\nnumpy<2\ntinycudann\n", "torch==2.1.2\nnumpy<2\nflash-attn\n", "requirements.txt", "index-missing"),
     ("torch==2.1.2\nnumpy<2\napex\n", "pyramid\napex\n", "requirements.txt", "index-missing"),
