@@ -16,9 +16,9 @@ _SKIPPED: Final = frozenset({"node_modules", "site-packages", "__pycache__", "ve
 # Names by which people and tools call the kinds of :func:`compat.sources.kind_of`.
 _NAMES: Final = pattern(
     r"(?:.*[./_-])?(?:dockerfile|containerfile)|(?:dockerfile|containerfile)[._-](?!(?:py|md|rst|txt|j2|jinja2?|tmpl|json|ya?ml|toml|sh|js|ts|go|rs)$)[\w-]+"
-    r"|pipfile(?:\.lock)?|pyproject\.toml|pixi\.toml|setup\.(?:py|cfg)|[\w.-]+\.(?:sbatch|slurm)"
+    r"|pipfile(?:\.lock)?|pyproject\.toml|pixi\.toml|cog\.yaml|setup\.(?:py|cfg)|[\w.-]+\.(?:sbatch|slurm)"
     r"|(?:uv|poetry|pdm)\.lock|pylock(?:\.[\w-]+)?\.toml|\.?devcontainer\.json|(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml"
-    r"|(?:[\w-]*environment|env|conda|conda-lock|cog)[\w-]*\.ya?ml|[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)",
+    r"|(?:[\w-]*environment|env|conda|conda-lock)[\w-]*\.ya?ml|[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)",
     re.IGNORECASE,
 )
 

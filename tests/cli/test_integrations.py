@@ -39,6 +39,8 @@ BAD = "torch==2.1.0\ntorchvision==0.20.0\n"
         ("pyproject.toml", True),
         ("Cargo.toml", False),
         ("pixi.toml", True),
+        ("models/cog.yaml", True),
+        ("cog-notes.yaml", False),
         ("setup.py", True),
         ("tools/setup.cfg", True),
         ("setup.sh", False),
