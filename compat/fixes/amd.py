@@ -28,6 +28,9 @@ def build(subject: Subject) -> Fix | None:
     if compiled:
         text = f"Compile {compiled} again for {targets[0]}: its copy has no code for that."
         return extended(compiled, subject) or Fix(text)
+    if subject.host.platform == "windows" and not subject.framework():  # whose HIP has no HSA, and so no override
+        other = "hide that GPU with HIP_VISIBLE_DEVICES if another one is there, or take a HIP SDK or a build for it"
+        return Fix(f"What is installed has no code for {targets[0]}: {other}, or one for Vulkan.")
     own = subject.program == "ollama"  # which brings its own ROCm
     name = "ollama" if own else subject.framework_name() or "torch"
     found = None if own else plans.moved(name, subject, keep=False)
@@ -39,9 +42,8 @@ def build(subject: Subject) -> Fix | None:
             text = f"Borrow its sibling's code, without AMD's support, or take ROCm {first} or newer."
             return Fix(text, changes=(Variable("HSA_OVERRIDE_GFX_VERSION", row.override),))
         return Fix(f"Use a build of ROCm with code for {targets[0]}, on a kernel and firmware that know the GPU.")
-    if found and changes:
-        return Fix(f"Install {plans.told(found, name)}.", changes=changes)
-    return _without_wheel(targets[0], name, subject)
+    plan = Fix(f"Install {plans.told(found, name)}.", changes=changes) if found and changes else None
+    return plan or _without_wheel(targets[0], name, subject)
 
 
 def _unknown_card(subject: Subject) -> Fix:
@@ -58,9 +60,6 @@ def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
     families = subject.matrix.families
     if any(kernels_for(target, row.kernels, families) == "native" for row in subject.matrix.builds(name)):
         return Fix(f"Take a newer {name} of ROCm, whose Linux builds have code for {target}.")
-    if subject.host.platform == "windows":  # whose HIP has no HSA, and so knows no override
-        other = "hide that GPU with HIP_VISIBLE_DEVICES if another one is there, or take a HIP SDK or a build for it"
-        return Fix(f"What is installed has no code for {target}: {other}.")
     row = subject.matrix.gfx(target)
     if row and row.override:
         none = "It has no" if name == "ollama" else "No wheel has"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+import compat.fixes.boards as boards
 import compat.joints.driver as joint
 from compat import versions
 from compat.changes import Command, Container, Python, Toolkit, Variable
@@ -49,7 +50,8 @@ def _coded(subject: Subject) -> Fix | None:
     listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
     if number and listed and number not in listed:
         return Fix(f"Compile it again for {targets[0]}.", changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
-    newer = not subject.gpus and subject.host.platform != "darwin" and subject.finding.code == "arch-too-new-for-build"
+    unnamed = not subject.gpus and subject.host.platform != "darwin" and not boards.is_one(subject)
+    newer = unnamed and subject.finding.code == "arch-too-new-for-build"
     covered = _is_covered(targets, subject)
     built = None if newer or covered else _in_image(subject) or gpu_build(subject)
     fix = None if covered else built or _newer_image(subject) or _for_newer(subject)

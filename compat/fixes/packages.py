@@ -22,7 +22,7 @@ from compat.fixes.extensions import (
     with_ops,
     without_cuda,
 )
-from compat.fixes.subject import Subject, last_cuda
+from compat.fixes.subject import Subject, continued, last_cuda
 from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.commands import asks_for_cuda, requirements
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # Distributions of onnxruntime's one module (its docs, Install ONNX Runtime).
 _SAME_MODULE: Final = frozenset(f"onnxruntime-{one}" for one in ("gpu", "directml", "openvino", "rocm", "qnn", "cann"))
+_OF_NVIDIA: Final = ("driver", "driver_cuda", "cuda_toolkit")  # facts of machines with NVIDIA's software alone
 _FORGE: Final = "-c conda-forge"
 _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
@@ -93,6 +94,8 @@ def _of_another(subject: Subject) -> Fix | None:
     if hidden := _hidden(subject):
         changes = (Uninstall(("onnxruntime", hidden)), install(hidden))
         return Fix(f"Keep {hidden} alone: onnxruntime is for the processor, and writes over it.", changes=changes)
+    if subject.said("directml"):
+        return Fix("DirectML computes beside torch's CPU build, and the program asks for CUDA: take a step without it.")
     package = subject.matrix.package(subject.compiled() or "torch")
     rows = subject.matrix.builds(package.name) if package else ()
     if not package or not rows or package.name in FRAMEWORKS:
@@ -132,8 +135,13 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
         return _own_image(name, subject)
     past = not subject.release(name) and any(last_cuda(gpu.target, subject) for gpu in subject.gpus)
     step = ": an older release" if plans.is_older(found, name, subject, newest=past) else ""
+    step += f", for Python up to {plans.last_python(found, name, subject)}" if step and not subject.host.python else ""
     code = found.ptx_of(name) if subject.gpus else ""
-    return Fix(f"Install {plans.told(found, name)}{code}{step}.", changes=(*_replaced(name, subject), *changes))
+    text = f"Install {plans.told(found, name)}{code}{step}."
+    asked = asks_for_cuda(subject.case.commands) or "+cu" in "".join(subject.packages.values())
+    told = subject.gpus or asked or any(map(subject.host.known, _OF_NVIDIA))
+    text = text if told else f"If its GPU is NVIDIA's: {continued(text)}"
+    return Fix(text, changes=(*_replaced(name, subject), *changes))
 
 
 def _own_image(name: str, subject: Subject) -> Fix | None:
@@ -193,8 +201,12 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
     if machine.platform == "windows":
         linux = Host({**machine.readings, "platform": Fact("linux", "machine")})
         if plans.planned([wish], linux, subject.matrix):
-            text = f"{name} {have} has no GPU build for Windows: use WSL2.".replace("  ", " ")
-            return Fix(text, changes=(Command("wsl --install"),))
+            text = f"{name} {have} has no GPU build for Windows: use WSL2".replace("  ", " ")
+            for last in plans.with_code(name, "", platform_tag(subject.host), subject.matrix)[-1:]:
+                held = [line for line in last.requires if line.partition("<")[0] in last.undeclared]
+                beside = " and ".join((f"Python {last.python[-1]}", *held))
+                text += f", or {last.version}, the last that has one, with {beside}"
+            return Fix(f"{text}.", changes=(Command("wsl --install"),))
     free = Host({key: one for key, one in machine.readings.items() if key != "python"})
     plan = plans.planned([wish], free, subject.matrix) or nearest(wish, (), free, subject.matrix)
     if plan is None or not machine.python or plan.runtime in {"cpu", "none"}:

@@ -16,17 +16,20 @@ from compat.commands import installs
 from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
+from compat.joints.platform import is_at
 from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.message_facts import runtime_of
 from compat.rules.lookups import is_version
-from compat.rules.stack import FRAMEWORKS, PLUGIN, installed, named, plain
+from compat.rules.stack import FRAMEWORKS, PLUGIN, installed, named, plain, platform_tag
+from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.fixes.subject import Subject
     from compat.matrix import Matrix
+    from compat.matrix.rows import Build
     from compat.plan import Plan, PlannedBuild
 
 _TOO_OLD: Final = "arch-too-old-for-build"  # of a GPU: the last release that still has it is the nearest one
@@ -83,6 +86,12 @@ def planned(wishes: Sequence[str], machine: Host, matrix: Matrix, *, newest: boo
         if answer.status == "plan":
             return answer.plan
     return None
+
+
+def with_code(name: str, version: str, place: str, matrix: Matrix) -> list[Build]:
+    """The builds of a release, or of all, with GPU code for a platform, oldest first."""
+    rows = matrix.builds_of(name, version) if version else matrix.builds(name)
+    return [row for row in rows if row.runtime != "cpu" and (not place or is_at(row, place))]
 
 
 def ties(name: str, subject: Subject) -> tuple[str, ...]:
@@ -253,12 +262,40 @@ def changes_of(plan: Plan | None, subject: Subject, *, kind: str = "", whole: bo
     new = [build for build in plan.builds if whole or not _stays(build, have, subject, moves=moves)]
 
     def again(one: Install) -> bool:
-        return any(plain(have.get(package.name, "")) == plain(package.version) for package in one.packages)
+        pinned = ((have.get(package.name, ""), package.version) for package in one.packages if package.version)
+        return any(plain(there) == plain(version) for there, version in pinned)
 
     jax = next((build.runtime for build in new if build.name == "jax" and not whole), "")
     gone = tuple(one for one in have if jax and (found := PLUGIN.fullmatch(one)) and not jax.startswith(found[1]))
-    added = tuple(replace(one, again=again(one)) for one in installs([_everywhere(build, subject) for build in new]))
+    held = _held(plan, {} if whole else have, subject) if new else ()
+    added = tuple(
+        replace(one, again=again(one)) for one in installs([_everywhere(build, subject) for build in new], held)
+    )
     return (Uninstall(gone), *added) if gone else added
+
+
+def _held(plan: Plan, have: dict[str, str], subject: Subject) -> tuple[str, ...]:
+    """Bounds of shared packages that pip does not know: what is installed, or what the builds bring, is beyond them."""
+    builds = {build.name: build for build in plan.builds}
+    every = (row for one in builds.values() for row in subject.matrix.builds_of(one.name, plain(one.version)))
+    rows = [row for row in every if row.runtime == builds[row.package].runtime]
+    lines = [(row, item) for row in rows for item in map(requirement, row.requires) if item]
+    served = (one for row in rows for one in row.python if is_version(one) and is_version(plan.python))
+    stated = not have or is_version(subject.host.python)
+    python = plan.python if stated else max(served, key=versions.release, default=plan.python)
+    held = []
+    for item in filter(None, map(requirement, () if subject.by_conda else plan.constraints)):
+        mine = [(row, one.spec) for row, one in lines if one.name == item.name]
+        loose = [spec for row, spec in mine if item.name in row.undeclared and ">" in spec]  # as its wheel says it
+        told = [*loose, *(spec for row, spec in mine if item.name not in row.undeclared)]
+        majors = (row for row in subject.matrix.table("majors") if row.name == item.name and loose)
+        newest = (row.version for row in majors if versions.at_least(python, row.python))
+        there = plain(have.get(item.name, "")) or next(newest, "")
+        bounds = [one for one in item.spec.split(",") if one[:1] == "<"]
+        beyond = bounds and there and admits(item.spec, there) is False
+        if beyond and all(admits(spec, there) for spec in told):
+            held.append(f"{item.name}{','.join(bounds)}")
+    return tuple(held)
 
 
 def _everywhere(build: PlannedBuild, subject: Subject) -> PlannedBuild:
@@ -296,6 +333,13 @@ def is_older(plan: Plan, name: str, subject: Subject, *, newest: bool) -> bool:
     rows = subject.matrix.builds(name) if newest else ()
     have = rows[-1].version if rows else subject.release(name)
     return is_version(version) and is_version(have) and versions.release(version) < versions.release(have)
+
+
+def last_python(plan: Plan, name: str, subject: Subject) -> str:
+    """The newest Python that the build of a plan has files for."""
+    build = _of(plan, name)
+    rows = with_code(build.name, plain(build.version), platform_tag(subject.host), subject.matrix)
+    return rows[-1].python[-1] if rows else plan.python
 
 
 def _of(plan: Plan, name: str) -> PlannedBuild:

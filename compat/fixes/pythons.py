@@ -253,8 +253,10 @@ def _beside(name: str, have: str, rows: Iterable[Build], subject: Subject) -> Fi
     usual = plans.planned([wish], free, subject.matrix) if minors else None
     for minor in dict.fromkeys((*([usual.python] if usual else ()), *reversed(minors))):
         if plan := plans.with_ties(wish, name, subject, plans.target(subject, python=minor)):
-            later = _first(have, subject)
-            other = f", or take {later}, the first that pip has here" if later else ""
+            later, place = _first(have, subject), platform_tag(subject.host)
+            bare = plan.runtime not in {"cpu", "none"} and not plans.with_code(name, later, place, subject.matrix)
+            other = ", or use WSL2" if bare and place.startswith("win") else ""
+            other = f", or take {later}, the first that pip has here" if later and not bare else other
             text = f"{name} {have} has builds for Python up to {minors[-1]}: make an environment of {minor}{other}."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return None

@@ -43,6 +43,8 @@ _COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3}){0,4}m")
 _INVISIBLE = re.compile(r"[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 # Borders that terminals draw, rich's among them: verticals part cells, the rest are rules.
 _BORDER = re.compile(r"[\u2500-\u257f]")
+# A line of nothing but bold words, which forms use for a heading.
+_BOLD = re.compile(r"^ {0,3}\*\*([^*\n:]{2,80}:?)\*\* {0,3}$", re.MULTILINE)
 _QUOTES: Final = str.maketrans("“”„‘’", '"""\'\'')
 _VERTICAL: Final = frozenset("│┃┆┇┊┋╎╏║")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
@@ -123,6 +125,8 @@ def _within(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
 
 def _flat(text: str) -> str:
     """Whole-text steps, none of which adds or removes a newline."""
+    if "**" in text:
+        text = _BOLD.sub(r"# \1", text)
     for character, plain in _CHARACTERS:
         if character in text:  # far cheaper than a table for every character of a text that has none of them
             text = text.replace(character, plain)

@@ -68,7 +68,9 @@ def _reading(fact: str, claims: list[Claim], notes: list[str]) -> Reading:
         return _builds(claims)
     if CATALOGUE[fact].kind == "table":
         return _table(claims, notes)
-    return _choose(claims)
+    guest = [claim for claim in claims if fact == "platform" and claim.value.startswith("wsl")]
+    hosted = guest and {claim.value for claim in claims} <= {"windows", "linux", guest[0].value}
+    return _choose(guest if hosted else claims)  # what is Windows beside WSL is WSL's own host
 
 
 def _choose(claims: list[Claim]) -> Reading:

@@ -64,11 +64,8 @@ _MARKS: Final = tuple(
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags
         ("arch", r"You're on macOS \(`?macosx_\d+_\d+_(x86_64)", "{}"),
         ("platform", r"(?<![\w/])[A-Za-z]:/(?:Program Files|Users|Windows)[ /]", "windows"),
-        (
-            "platform",
-            r"(?<![\w.:])/Users/[\w.-]+/|(?<![\w.:])/opt/homebrew/|/Python\.framework/|-darwin\.so\b",
-            "darwin",
-        ),
+        ("platform", r"(?<![\w.:])/(?:Users/[\w.-]+|opt/homebrew)/|/Python\.framework/|-darwin\.so\b", "darwin"),
+        ("platform", r"(?<![\w.:])/(?:Applications/[\w .-]{1,60}\.app|Volumes/[\w .-]{1,60})/", "darwin"),
         ("platform", r"(?<![\w.:~])/(?:home/[\w.-]+|root|usr/(?:local/)?lib\w*|opt/conda)/|-linux-gnu\.so", "linux"),
         ("platform", r"\[MSC v\.\d{3,4} \d\d bit \(", "windows"),
         ("platform", r"\[Clang [\d.]{3,12} \(clang-\d", "darwin"),  # Apple's own compiler
@@ -111,17 +108,13 @@ def facts(page: Page) -> Iterator[Claim]:
             found.setdefault(fact, {}).setdefault(value, line.number)
         if kernel := _KERNEL.search(text):
             yield from _at(line.number, hint(values.kernel_claims(kernel[1])))
-    systems = found.get("platform", {})
-    if "wsl2" in systems:
-        systems.pop("linux", None)
-        systems.pop("windows", None)
     if len(kept := found.pop("kept", {})) == 1:  # beside frames of the interpreter that it was made from
         ((folder, number),) = kept.items()
         found |= {"python_environment": {keeper(folder)[0]: number}, "python_path": {f"{folder}/bin/python": number}}
     for fact, told in found.items():
-        if len(told) == 1:
-            value, number = told.popitem()
-            yield from _at(number, [Claim(fact, value, weight=Weight.HINT)])
+        if len(told) == 1 or "wsl2" in told:  # both of its systems' paths are WSL's
+            value = "wsl2" if "wsl2" in told else next(iter(told))
+            yield from _at(told[value], [Claim(fact, value, weight=Weight.HINT)])
 
 
 def _told(text: str) -> Iterator[tuple[str, str]]:

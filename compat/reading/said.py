@@ -66,6 +66,8 @@ _SAID: Final = (
     ),
     # jax/_src/xla_bridge.py
     ("tpu", pattern(r"(A Google TPU may be present on this machine, but either a TPU-enabled jaxlib)")),
+    # ComfyUI's and Fooocus's model_management.py, where they compute through DirectML
+    ("directml", pattern(r"(?m)^\W*(Using directml with device:|Device: privateuseone\b)")),
     # docker compose logs: the service's name before each line, two blanks at least before the bar
     ("compose", pattern(r"(?m)^([a-z0-9][\w.-]{1,50}) {2,20}\| [^|\n]*\n\1 {2,20}\| [^|\n]*$")),
     # dpkg -l

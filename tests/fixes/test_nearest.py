@@ -89,7 +89,7 @@ def first_fix(machine, installed):
     fix = judged(host("test", **machine, packages=packages), MATRIX).findings[0].fix
     items = [one for change in fix.changes if isinstance(change, Install) for one in change.packages]
     kinds = {type(change) for change in fix.changes} & {Python, Driver}
-    return fix, {f"{one.name}=={one.version}" for one in items}, kinds
+    return fix, {f"{one.name}=={one.version}" for one in items if one.version}, kinds  # bounds of shared ones aside
 
 
 def proposed(machine, installed, kinds):

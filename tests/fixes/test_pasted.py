@@ -18,6 +18,52 @@ SYMBOL = "torchvision/image.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNa
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 PASTED = {
+    "torch for the CPU says nothing of whose GPU is there": (
+        'File "C:\\x\\venv\\Lib\\site-packages\\torch\\cuda\\__init__.py", line 363\nAssertionError: Torch not compiled with CUDA enabled',
+        ("cpu-only-build", "If its GPU is NVIDIA's: install torch", "rocm"),
+    ),
+    "DirectML computes beside torch for the CPU": (
+        (
+            "W:\\x>python_embeded\\python.exe main.py --directml\nUsing directml with device:\nDevice: privateuseone\n"
+            "AssertionError: Torch not compiled with CUDA enabled"
+        ),
+        ("cpu-only-build", "DirectML computes beside torch's CPU build", "whl/cu"),
+    ),
+    "a kernel of a Jetson in what conda tells of itself": (
+        (
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device\n\n"
+            "          conda version : 24.9.2\n       virtual packages : __glibc=2.35=0\n               platform : linux-aarch64\n"
+            "             user-agent : conda/24.9.2 requests/2.32.3 CPython/3.12.8 Linux/5.15.148-tegra ubuntu/22.04.5"
+        ),
+        ("arch-too-new-for-build", "for this JetPack", "download.pytorch.org"),
+    ),
+    "the last TensorFlow with a GPU on Windows, and what that needs": (
+        "### OS\n\nWindows 11\n\n### Python version\n\n3.12\n\n### TensorFlow version\n\n2.17.0\n\nGPU: RTX 4050\n>>> tf.config.list_physical_devices('GPU')\n[]",
+        ("cpu-only-build", "use WSL2, or 2.10.1, the last that has one, with Python 3.10 and numpy<2", "and-cuda"),
+    ),
+    "an older release is told with its last Python": (
+        "### OS\n\nWindows 11\n\n### TensorFlow version\n\n2.17.0\n\nGPU: RTX 4050\n>>> tf.config.list_physical_devices('GPU')\n[]",
+        ("cpu-only-build", "an older release, for Python up to 3.10", "and-cuda"),
+    ),
+    "a release before NumPy 2 is held to the NumPy before it": (
+        (
+            "C:\\x>pip install tensorflow==2.10\nERROR: Could not find a version that satisfies the requirement tensorflow==2.10"
+            " (from versions: 2.16.1, 2.17.0)\nPython 3.12.4 (tags/v3.12.4:8e8a4ba) [MSC v.1940 64 bit (AMD64)] on win32"
+        ),
+        ("python-unsupported", 'uv pip install tensorflow==2.10.0 "numpy<2"', "2.16.1"),
+    ),
+    "what Windows lacks is told without Linux": (
+        "rocBLAS error: Cannot read C:\\Program Files\\AMD\\ROCm\\6.2\\bin\\/rocblas/library/TensileLibrary.dat: No such file or directory for GPU arch : gfx1201",
+        ("rocm-gfx-unsupported", "a HIP SDK or a build for it", "Linux"),
+    ),
+    "a form whose headings are bold words": (
+        "**Which operating system?**\nWindows\n\nrocBLAS error: Cannot read TensileLibrary.dat: Illegal seek for GPU arch : gfx1150",
+        ("rocm-gfx-unsupported", "a HIP SDK or a build for it", "kernel"),
+    ),
+    "Windows beside WSL is its host": (
+        "Microsoft Windows [Version 10.0.20348.2582]\n\n- [X] WSL 2\n\nFailed to initialize NVML: GPU access blocked by the operating system",
+        ("wsl-no-gpu-device", "wsl --update", "reload"),
+    ),
     "the list item of a form states a release": (
         "- jax = 0.4.30\n- CUDA Version = 12.4\nNo GPU/TPU found, falling back to CPU.",
         ("cpu-only-build", "==0.4.30", "0.9"),

@@ -86,3 +86,15 @@ def test_lines_of_openmmlabs_environment(line, fact, value):
         f"sys.platform: linux\nPython: 3.8.10\n{line}\nMMCV: 2.1.0\nMMCV Compiler: GCC 9.3\nMMDetection: 3.3.0+\n"
     ).host
     assert (len(host.value(fact)) if fact == "gpus" else host.value(fact)) == value
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "| Hardware spec | GPU Quadro P400 / CPU Intel i5-4590 @ 3.30 GHz |",
+        "**GPU:**\nQuadro P400",
+        "**GPU model**\n\nQuadro P400",
+    ],
+)
+def test_a_card_stands_in_the_field_of_a_form(line):
+    assert [gpu.name for gpu in read(f"{line}\n").host.gpus or ()] == ["Quadro P400"]

@@ -9,6 +9,7 @@ from compat.reading import read
 TOLD = [
     ('  File "/home/me/x.py", line 3, in <module>', {"platform": "linux"}),
     ('  File "/Users/me/train.py", line 3, in <module>', {"platform": "darwin"}),
+    ('  File "/Applications/ComfyUI.app/Contents/Resources/x.py", line 3', {"platform": "darwin"}),
     (r'Error loading "C:\tools\py\Lib\site-packages\torch\lib\shm.dll"', {"platform": "windows"}),
     (r"PS C:\Users\me> pip list", {"platform": "windows"}),
     ("Obtaining file:///D:/src/x", {"platform": "windows"}),

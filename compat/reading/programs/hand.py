@@ -44,7 +44,7 @@ _MEMORY = re.compile(
 )
 _ASIDE = re.compile(
     r"[,;]\s*(?:nvidia |[^\x00-\x7f]{1,8})?(?:(?:driver|cuda|cudnn|memory|vram)(?![a-z])|驱动|显存).*$"
-    r"|\s*\((?:driver|laptop|single).*$",
+    r"|\s*\((?:driver|laptop|single).*$|\s*[/,;+]\s*CPU\b.*$",
     re.IGNORECASE,
 )
 _PROCESSOR = re.compile(r"ryzen|epyc|threadripper|xeon|\bcore\b|\bi[3579]-|processor|\bcpu\b", re.IGNORECASE)
@@ -61,7 +61,7 @@ _HEAD: Final = frozenset({"nvidia-smi", "driver version"})
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
 _BOUND = re.compile(r"\W*[<>]=? ?\d")  # what is asked for, not what is there
-_KIND = re.compile(r"^(?:GPU|显卡)?\s*(?:型号|model)\s*:?\s*", re.IGNORECASE)
+_KIND = re.compile(r"^(?:(?:GPU\b|显卡)\s*(?=[a-z型]))?(?:(?:型号|model)\s*:?\s*)?", re.IGNORECASE)
 # What people add to the system's name in its own field.
 _BESIDE: Final = (
     ("python", re.compile(r"[,、;/ ]\s*python\s*:?\s*([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])", re.IGNORECASE)),
@@ -238,8 +238,7 @@ def _framework(name: str) -> values.Reader:
 def _answer(pair: Pair) -> str:
     """The value, or the first line below when the label stands alone as a form's heading."""
     value = _EXAMPLE.sub("", pair.value).strip()
-    heading = pair.page.lines[pair.index].text.lstrip().startswith("#")
-    if value or not heading:
+    if value or not pair.page.text_at(pair.index).lstrip().startswith("#"):
         return value
     below = next((text.strip() for text in pair.below(4) if text.strip()), "")
     return "" if below.startswith("#") else below
@@ -278,6 +277,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "运行系统", "系统环境/system environment", "os platform", "operating system version", "os & version",
         "operating system + version", "os and version", "os + distro and version", "环境/系统",
         "linux version", "操作系统版本", "系统版本", "os distribution", "操作系统/os", "your os",
+        "which operating system?", "what platforms do you use to access the ui ?", "host operating system",
     ),
     **_labels(
         _python, "python", "python version", "python版本", "python 版本", "version of python",
@@ -310,7 +310,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "graphics card", "显卡", "显卡型号", "gpu型号", "gpu 型号", "nvidia gpu", "gpu type", "gpu name", "video card",
         "graphics processor", "graphics processors", "nvidia gpu or cpu", "hardware",
         "gpu card", "gpu device", "gpu info", "gpu/cpu", "gpu model & memory", "graphics", "device", "gpu #",
-        "显卡/gpu", "gpu hardware", "gpu used",
+        "显卡/gpu", "gpu hardware", "gpu used", "hardware spec", "gpus used", "your gpu",
     ),
     **_labels(_machine, "machine", "server"),
     **{

@@ -108,6 +108,12 @@ def _conda_platform(pair: Pair) -> Iterator[Claim]:
         yield Claim("platform", kind, weight=Weight.HINT)
 
 
+def _agent(pair: Pair) -> Iterator[Claim]:
+    """How conda names itself to servers, with the kernel: ``conda/24.9.2 CPython/3.12.8 Linux/5.15.148-tegra``."""
+    if found := re.search(r"\bconda/.{1,120} Linux/(\d+\.\d+\.\S+)", pair.value):
+        yield from values.kernel_claims(found[1], Weight.LISTED)
+
+
 def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
     """Heads of lists and rows in a shape of their own; other rows could be anything."""
     for needle in ("Package ", "# Name", "Name"):
@@ -274,6 +280,7 @@ PROGRAM: Final = Program(
         "virtual packages": _virtual,
         "conda-build version": values.silent,
         "platform": _conda_platform,
+        "user-agent": _agent,
         "python version": values.python,
     },
     marks=("virtual packages", "conda version", "active environment", "base environment"),

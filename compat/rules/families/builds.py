@@ -168,8 +168,15 @@ class CpuOnlyBuild(Rule):
                 detail = f"{gpu}{plain} on the default index for {place}."
                 facts = (*facts, *told(platform=host.platform))
                 return Found(detail=detail, facts=facts, confidence="likely", under=under)
-            found = Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts, under=under)
-            return replace(found, severity="warning", confidence="possible") if is_unnamed(host) else found
+            unsure = is_unnamed(host) or bool(signals.said.get("directml"))
+            known = bool(cards or host.driver or host.l4t)
+            return Found(
+                detail=" ".join(f"{gpu}{plain}.".split()),
+                facts=facts,
+                under=under,
+                severity="warning" if unsure and not known else None,
+                confidence="certain" if known else "possible" if unsure else "likely",
+            )
         is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
         built = [item for item in case.installed if item.runtime and item.runtime != "cpu" and not item.inferred]
         outcome: Outcome = (
