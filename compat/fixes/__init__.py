@@ -162,7 +162,8 @@ def _of_message(subject: Subject) -> Fix | None:
     mended = (one for one in mended if not (one.signal.installs and extensions.is_isolated(subject)))
     if (heard := next(mended, None)) is None:
         return None
-    lines = [Command(line, "linux" if line.startswith("sudo ") else "") for line in heard.signal.types]
+    told = (filled(line, heard.values) for line in heard.signal.types)
+    lines = [Command(line, "linux" if line.startswith("sudo ") else "") for line in told]
     tasks = [System(heard.signal.deed)] if heard.signal.deed else []
     name, _, value = heard.signal.sets.partition("=")
     wish = requirement(filled(heard.signal.installs, heard.values))

@@ -53,7 +53,7 @@ _SAID: Final = (
     # a logger's name, as Python's logging writes it (BASIC_FORMAT of its module)
     ("logger", pattern(r"(?<!\w)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):(?!root:|__)([a-z]\w{2,60})(?:\.[\w.]{1,80})?:")),
     ("binding", pattern(r"\b(llama_cpp(?:_python)?)\b")),
-    # exceptions and frames of .NET, then of the JVM; Rust's panic
+    # exceptions and frames of .NET, then of the JVM; Rust's panic; Node's loader
     (
         "dotnet",
         pattern(r"((?:\bat (?:Microsoft\.ML|TorchSharp)\.\w|\b(?:Microsoft\.ML|System)\.[\w.]{1,80}Exception: ))"),
@@ -61,7 +61,8 @@ _SAID: Final = (
     (
         "foreign",
         pattern(
-            r"\b(java\.lang\.\w{1,60}(?:Error|Exception)\b|at ai\.djl\.|thread '[\w<>-]+' (?:\(\d+\) )?panicked at)"
+            r"\b(java\.lang\.\w{1,60}(?:Error|Exception)\b|at ai\.djl\.|thread '[\w<>-]+' (?:\(\d+\) )?panicked at|"
+            r"internal/modules/cjs/loader|node_modules[/\\]{1,2}@tensorflow)"
         ),
     ),
     # jax/_src/xla_bridge.py

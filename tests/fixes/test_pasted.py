@@ -18,6 +18,53 @@ SYMBOL = "torchvision/image.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNa
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 PASTED = {
+    "the bounds that a package above mmcv states": (
+        "AssertionError: MMCV==1.3.9 is used but incompatible. Please install mmcv>=1.3.17, <=1.5.0.",
+        ("framework-pair-mismatch", 'mim install "mmcv-full>=1.3.17, <=1.5.0"', "no-build-isolation"),
+    ),
+    "and those of its second generation": (
+        "AssertionError: MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0.",
+        ("framework-pair-mismatch", 'mim install "mmcv>=2.0.0rc4, <2.2.0"', "mmcv-full"),
+    ),
+    "the folder of a CUDA that is gone": (
+        (
+            "FileNotFoundError: [WinError 3] The system cannot find the path specified: "
+            "'C:\\\\Program Files\\\\NVIDIA GPU Computing Toolkit\\\\CUDA\\\\11.2\\\\bin'"
+        ),
+        ("cuda-home-broken", "Let CUDA_PATH name the folder", "sudo"),
+    ),
+    "what llama-cpp-python is linked with": (
+        (
+            "FileNotFoundError: Could not find module 'C:\\x\\site-packages\\llama_cpp\\lib\\ggml.dll' (or one of its "
+            "dependencies). Try using the full path with constructor syntax."
+        ),
+        ("library-missing", "Install the CUDA that its wheel names", "package that ships"),
+    ),
+    "TensorFlow.js has a TensorFlow of its own": (
+        (
+            "Error: The specified module could not be found.\n\\\\?\\C:\\app\\node_modules\\@tensorflow\\tfjs-node-gpu\\build\\"
+            "Release\\tfjs_binding.node\n    at Module.load (internal/modules/cjs/loader.js:628:32)"
+        ),
+        ("library-missing", "npm rebuild @tensorflow/tfjs-node-gpu", "pip"),
+    ),
+    "and so on Linux": (
+        (
+            "Error: libtensorflow.so.2: cannot open shared object file: No such file or directory\n    at Object.<anonymous> "
+            "(/home/me/app/node_modules/@tensorflow/tfjs-node/dist/index.js:72:16)"
+        ),
+        ("library-missing", "npm rebuild @tensorflow/tfjs-node ", "system package"),
+    ),
+    "a wheel of torch without its OpenMP": (
+        'OSError: [WinError 126] Error loading "C:\\py\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.',
+        ("library-missing", "torch 2.4.1 or newer", "PATH"),
+    ),
+    "onnxruntime's part for CUDA is there and does not load": (
+        (
+            "Applied providers: ['CPUExecutionProvider'], with options: {}\n[ONNXRuntimeError] : 1 : FAIL : LoadLibrary failed with "
+            "error 126 when trying to load C:\\x\\onnxruntime\\capi\\onnxruntime_providers_cuda.dll"
+        ),
+        ("library-missing", "CUDA and cuDNN", "uninstall"),
+    ),
     "torch for the CPU says nothing of whose GPU is there": (
         'File "C:\\x\\venv\\Lib\\site-packages\\torch\\cuda\\__init__.py", line 363\nAssertionError: Torch not compiled with CUDA enabled',
         ("cpu-only-build", "If its GPU is NVIDIA's: install torch", "rocm"),

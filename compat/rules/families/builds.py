@@ -152,9 +152,8 @@ class CpuOnlyBuild(Rule):
         heard = signals.pointing("cpu-only-build")
         if host.platform == "darwin":
             return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
-        both = {"onnxruntime", "onnxruntime-gpu"} <= case.distributions.keys()
-        if both and heard and heard.signal.program == "onnxruntime":
-            return _overwritten(case.distributions["onnxruntime-gpu"])
+        if heard and heard.signal.program == "onnxruntime" and (own := _of_onnxruntime(case)):
+            return own
         place, cards = case.world.place if host.platform else "", usable(host.gpus or ())
         meant = bool(heard) or _beside_cuda(case)
         cpu = _without_gpu(case, place, heard=meant) or _bare_jax(case, heard=meant)
@@ -214,9 +213,16 @@ def _without_gpu(case: Case, place: str, *, heard: bool) -> Installed | None:
     return None
 
 
-def _overwritten(version: str) -> Found:
-    """The module that loads has no CUDA provider: of two distributions that write it, the CPU build came last."""
-    facts = ("packages.onnxruntime", "packages.onnxruntime-gpu")
+def _of_onnxruntime(case: Case) -> Outcome:
+    """Why its module has no CUDA provider: of two distributions that write it, the CPU build came last.
+
+    A provider that was loaded in vain is there: its libraries are what is missing.
+    """
+    if case.signals.get("ort-loadlibrary", "ort-provider-load"):
+        return Fits("")
+    if not {"onnxruntime", "onnxruntime-gpu"} <= case.distributions.keys():
+        return None
+    facts, version = ("packages.onnxruntime", "packages.onnxruntime-gpu"), case.distributions["onnxruntime-gpu"]
     detail = "onnxruntime was installed over onnxruntime-gpu: the module that loads is the CPU build."
     changes = (Uninstall(("onnxruntime", "onnxruntime-gpu")), install("onnxruntime-gpu", f"=={version}"))
     return Found(detail=detail, facts=facts, fix=Fix("Keep onnxruntime-gpu only.", changes=changes))
