@@ -18,6 +18,13 @@ SYMBOL = "torchvision/image.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNa
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 PASTED = {
+    "llama.cpp's code for ROCm has spoken": (
+        (
+            "PS C:\\Users\\me> llama-server -ngl 99\nggml_cuda_init: failed to initialize ROCm: no ROCm-capable device is detected\n"
+            "warning: no usable GPU found, --gpu-layers option will be ignored"
+        ),
+        ("rocm-version-mismatch", "Adrenalin", "compile"),
+    ),
     "the bounds that a package above mmcv states": (
         "AssertionError: MMCV==1.3.9 is used but incompatible. Please install mmcv>=1.3.17, <=1.5.0.",
         ("framework-pair-mismatch", 'mim install "mmcv-full>=1.3.17, <=1.5.0"', "no-build-isolation"),

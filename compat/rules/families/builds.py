@@ -152,7 +152,7 @@ class CpuOnlyBuild(Rule):
         heard = signals.pointing("cpu-only-build")
         if host.platform == "darwin":
             return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
-        if heard and heard.signal.program == "onnxruntime" and (own := _of_onnxruntime(case)):
+        if heard and (own := _of_program(heard.signal.program, case)):
             return own
         place, cards = case.world.place if host.platform else "", usable(host.gpus or ())
         meant = bool(heard) or _beside_cuda(case)
@@ -213,14 +213,16 @@ def _without_gpu(case: Case, place: str, *, heard: bool) -> Installed | None:
     return None
 
 
-def _of_onnxruntime(case: Case) -> Outcome:
-    """Why its module has no CUDA provider: of two distributions that write it, the CPU build came last.
+def _of_program(program: str, case: Case) -> Outcome:
+    """Of onnxruntime's two distributions, which write one module, the CPU build came last.
 
-    A provider that was loaded in vain is there: its libraries are what is missing.
+    GPU code that was loaded in vain, or that says that it finds no GPU, is there, whatever the program says after it.
     """
-    if case.signals.get("ort-loadlibrary", "ort-provider-load"):
+    spoken = any(item.signal.program in {"hip", "hsa", "cuda"} for item in case.signals)
+    loaded = case.signals.get("ort-loadlibrary", "ort-provider-load")
+    if (program == "llama.cpp" and spoken) or (program == "onnxruntime" and loaded):
         return Fits("")
-    if not {"onnxruntime", "onnxruntime-gpu"} <= case.distributions.keys():
+    if program != "onnxruntime" or not {"onnxruntime", "onnxruntime-gpu"} <= case.distributions.keys():
         return None
     facts, version = ("packages.onnxruntime", "packages.onnxruntime-gpu"), case.distributions["onnxruntime-gpu"]
     detail = "onnxruntime was installed over onnxruntime-gpu: the module that loads is the CPU build."
