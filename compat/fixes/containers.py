@@ -205,7 +205,11 @@ def _in_cluster(subject: Subject) -> Fix:
     engine = "docker" if docker else "containerd"
     configure = Command(f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default")
     text = "Make nvidia the node's default runtime, and run NVIDIA's device plugin (k8s-device-plugin)."
-    return Fix(text, changes=(configure, Service(engine)))
+    if not subject.case.signals.get("kubernetes-insufficient"):
+        return Fix(text, changes=(configure, Service(engine)))
+    see = Command("kubectl describe nodes | grep nvidia.com/gpu")
+    text = "Where no node lists a GPU, run NVIDIA's device plugin, with nvidia as the node's default runtime."
+    return Fix(text, changes=(see,))
 
 
 def _toolkit(subject: Subject) -> Fix | None:

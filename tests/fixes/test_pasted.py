@@ -706,7 +706,7 @@ PASTED = {
             "NAME    STATUS   ROLES    VERSION\nk3s-1   Ready    master   v1.30.2\n"
             "Warning  FailedScheduling  0/1 nodes are available: 1 Insufficient nvidia.com/gpu.\n"
         ),
-        ("container-no-gpu", "sudo systemctl restart containerd", "restart k3s"),
+        ("container-no-gpu", "kubectl describe nodes", "restart k3s"),
     ),
     "the driver that XLA finds too old, by the next CUDA's first": (
         (
