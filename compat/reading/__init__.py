@@ -94,11 +94,14 @@ def read(text: str) -> Reading:
 
 
 def _own(page: Page, found: Mapping[str, list[Pair]], claims: list[Claim]) -> frozenset[int]:
-    """Numbers of the lines with a known label or a stated fact, save those that tell of the machine's fault."""
+    """Numbers of the lines with a known label or a stated fact, save those that tell of the machine's fault.
+
+    What an interactive session answers stays: the answer to another question of its line may tell of one.
+    """
     from compat.reading.programs import PROGRAMS
 
     labels = {page.lines[pair.index].number for pairs in found.values() for pair in pairs}
-    own = labels | {claim.line for claim in claims}
+    own = labels | {claim.line for claim in claims if claim.program != "session"}
     slips = {page.lines[index].number for program in PROGRAMS if program.slips for index in program.slips(page)}
     return frozenset(slips | own - {line.number for line in page.lines if line.number in own and _speaks(line.text)})
 

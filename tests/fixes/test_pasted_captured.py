@@ -236,6 +236,13 @@ CAPTURED = {
         "$ docker run --gpus all --shm-size 1g -it team/train:3\nError while creating shared memory segment /dev/shm/nccl-9",
         ("shm-too-small", "docker run --shm-size=8g --gpus all -it team/train:3", "IMAGE"),
     ),
+    "a release and its missing GPU on one line of a session, on a board": (
+        (
+            '$ python3 -c "import torch; print(torch.__version__, torch.cuda.is_available())"\n2.1.0 False\n'
+            "# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64"
+        ),
+        ("cpu-only-build", "torch==2.1.0a0+41361538.nv23.06 --find-links", "--index-url"),
+    ),
     "a segment that may not be made is no lack of memory": (
         "NCCL WARN Call to shm_open failed : Permission denied",
         ("shm-too-small", "chmod 1777 /dev/shm", "--shm-size"),
