@@ -61,9 +61,11 @@ def _coded(subject: Subject) -> Fix | None:
 def _recompiled(target: str, number: str, extension: str, subject: Subject) -> Fix | None:
     """The package that failed, compiled for the GPU: by a CUDA that has it, and with torch's list of targets."""
     if last := last_cuda(target, subject):
-        families = subject.matrix.families
-        for name, way in ((extension, "do without it"), (subject.framework_name(), "compute on the CPU")):
-            codes = [row.kernels for row in subject.matrix.builds(name) if row.kernels]
+        families, known = subject.matrix.families, map(subject.matrix.package, (extension, *subject.packages))
+        framework = subject.framework_name()
+        beside = [(row.name, "do without it") for row in known if row and row.follows == "torch"]
+        for name, way in ((framework, "compute on the CPU"), *beside):
+            codes = [row.kernels for row in subject.matrix.builds(name) if row.kernels not in {(), ("-",)}]
             if codes and all(kernels_for(target, code, families) == "none" for code in codes):
                 return Fix(f"No published {name} has code for {target}: {way}, or take another GPU.")
         if subject.finding.code != "extension-arch-missing":

@@ -273,7 +273,7 @@ PASTED = {
             "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
             "GPU: Quadro P6000\ntorch==2.6.0+cu124\nvllm==0.8.5"
         ),
-        ("extension-arch-missing", "No published vllm has code for sm_61: do without it", "CUDA 12.9"),
+        ("arch-too-old-for-build", "No published vllm has code for sm_61: do without it", "CUDA 12.9"),
     ),
     "the very torch that xFormers is for": (
         (

@@ -333,8 +333,8 @@ def _as_said(case: Case, cards: list[tuple[Gpu, Sm]]) -> Outcome:
     direct = heard.signal.candidates[0] == "arch-too-old-for-build"
     if not direct and (not old or heard.signal.candidates[0] == "triton-gpu-too-old"):
         return None
-    if torch is not None and torch.kernels and not direct:  # which has code for it: another compiled package lacks it
-        return Fits("")
     gpu, device = old or cards[0]
-    detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}."
+    covers = torch is not None and torch.kernels
+    own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
+    detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
     return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")

@@ -169,7 +169,6 @@ class ExtensionArchMissing(Rule):
             found = any_of(kernels.verdict(case.matrix, gpu.vendor, gpu.target, row) for gpu, row in pairs)
             return found if code else sure(found, "kernels", "runtime")
 
-        fails = case.signals.pointing("extension-arch-missing")
         judged = {
             item.release.name: (item, judge(item)) for item in case.here if canonical(item.release.name) not in settled
         }
@@ -181,7 +180,7 @@ class ExtensionArchMissing(Rule):
                     facts=("gpus", f"builds.{name}" if name in own else item.fact),
                     sources=cite(case.matrix, *clash.rows),
                     confidence="certain" if clash is found else "likely",
-                    severity=None if name in own or fails else "warning",  # nobody says that it is in use
+                    severity=None if name in own else "warning",  # nobody says that it is in use
                     fix=_compiled(name, cards[0].target, case) if name in own else None,
                 )
         for name, code in own.items():
