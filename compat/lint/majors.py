@@ -81,7 +81,7 @@ def compiled_before(scene: Scene) -> Iterator[Finding]:
         led = f", and the {package.follows} of that release" if package and package.follows else ""
         for item in scene.env:
             old = item.python and versions.release(item.python) < versions.release(row.python)
-            if old or _is_patched(item, scene) or not any(_names(one, item.request) for one in row.breaks):
+            if old or not any(_names(one, item.request) for one in row.breaks) or _is_patched(item, scene):
                 continue
             beside = [
                 one for one in pins if one[1] and alike(one[0].step, item.step) and not alternatives(one[0], item)

@@ -41,8 +41,8 @@ def test_a_bound_lets_through_what_meets_it(asked, words, named):
 
 
 def test_what_is_not_known_of_a_gpu_passes_no_bound(asked):
-    known = {row["name"] for row in asked("list", "--memory", ">=1")}
-    rest = {row.name for row in load(None).table("gpus") if not row.memory_gib}
+    known = {(row["name"], row["target"]) for row in asked("list", "--memory", ">=1")}
+    rest = {(row.name, row.target) for row in load(None).table("gpus") if not row.memory_gib}
     assert rest
     assert not known & rest
 
