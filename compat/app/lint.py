@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
-from compat import sources
+from compat import sources, tomls
 from compat.app.configuration import values_of
 from compat.app.files import only_once, read_text, shown
 from compat.app.folders import expanded
@@ -19,10 +19,11 @@ from compat.app.repair import LIMIT, repaired
 from compat.errors import InputError, UnknownKindError
 from compat.findings import Finding, Report, Unchecked, ranked
 from compat.lazy import dataclass
-from compat.sources import environment, requirements
+from compat.sources import environment, origins, requirements
 from compat.sources.files import edited
 from compat.sources.installers import ADDING
-from compat.sources.values import PROJECT, PROJECT_FILE, Ask, Install
+from compat.sources.values import HEEDED, PROJECT, PROJECT_FILE, Ask, Install
+from compat.untrusted import table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -174,7 +175,7 @@ def _is_read(ask: Ask) -> bool:
     """Whether a file is what it was read as: prose that is taken for requirements has more lines that are none."""
     steps = [step for stage in ask.stages for step in stage.installs]
     asked = sum(len(step.requests) + len(step.files) for step in steps) + sum(bool(stage.base) for stage in ask.stages)
-    return asked + len(ask.services) + len(ask.files) + bool(ask.python) > len(ask.unread)
+    return asked + len(ask.services) + len(ask.files) + bool(ask.python) + ask.gpu > len(ask.unread)
 
 
 def _asks(names: Sequence[str], walked: Collection[str]) -> tuple[list[Ask], list[Unchecked]]:
@@ -243,7 +244,7 @@ def ask_of(name: str, text: str | None = None) -> Ask:
         replace(
             stage,
             installs=tuple(
-                _followed(inner, folders, {Path(name).resolve()})
+                _heeding(_followed(inner, folders, {Path(name).resolve()}), folders)
                 for step in stage.installs
                 for part in (step, *_of_conda(step, folders))
                 for inner in _projected(part, folders)
@@ -277,6 +278,21 @@ def _projected(step: Install, folders: tuple[Path, ...]) -> tuple[Install, ...]:
         for one in project.stages[0].installs
         if not one.branch or one.branch.removeprefix("+") in asked or "--all-extras" in words
     )  # fmt: skip
+
+
+def _heeding(step: Install, folders: tuple[Path, ...]) -> Install:
+    """A step of uv with what the file of its project says of builds; what cannot be read stays open."""
+    place = next((word.removeprefix(HEEDED) for word in step.options if word.startswith(HEEDED)), "")
+    path = _named(place, folders) if place else None
+    if path is None:
+        return step
+    try:
+        tool = table(tomls.parsed(read_text(str(path), limit=LIMIT), path.name).get("tool"))
+    except InputError:
+        return step
+    kept = tuple(word for word in step.options if not word.startswith(HEEDED))
+    open_ = origins.of_project(tool).unisolated & {"*", *(request.name for request in step.requests)}
+    return replace(step, options=(*kept, "--no-build-isolation") if open_ else kept)
 
 
 def _locked(folder: Path) -> dict[str, str]:

@@ -30,6 +30,7 @@ _OF_TORCH: Final = re.compile(
     r"\+(?:cu\d+)?(?:torch|pt)(?:(\d+\.\d+)|(?<=pt)(\d)(\d{1,2})|(\d)(\d{1,2})\d)(?=[.\d]*(?:cu|cpu|cxx|$))"
 )
 _PAGE_OF_TORCH: Final = re.compile(r"(?:^|/)torch-?(\d+\.\d+)")
+_PUBLISHED: Final = re.compile(r"cpu|cu\d|rocm|$")  # tags of PyTorch's own wheels, for which others are made
 _OF_CUDA: Final = re.compile(r"cu(\d\d)\d?(?!\d)")
 
 
@@ -54,9 +55,10 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
             gpu = torch.build is not None and torch.build.runtime != "cpu"
             has = _other_cuda(torch.build, cuda) if torch.build and (cuda or (cpu and gpu)) else ""
             if wanted and isinstance(joint.loads(wanted, torch.version), Clash):
-                there = versions.minor(torch.version.partition("+")[0])
+                public, _, tag = torch.version.partition("+")
                 detail = f"{nearest.pin(item)} is compiled for torch {wanted}, and {torch.label} is there."
-                fix = f"Take the wheel for torch {there}, or torch=={wanted}.*."
+                fix = f"Take the wheel for torch {versions.minor(public)}, or torch=={wanted}.*."
+                fix = fix if _PUBLISHED.match(tag) else "Build it from source, with --no-build-isolation."
                 yield of_request("framework-build-tag-mismatch", item, scene, detail, fix=fix)
             elif has and torch.build:
                 level: Severity = "error" if cuda else "warning"

@@ -14,7 +14,7 @@ from compat.lint.finding import finding, of_base
 from compat.lint.scene import SCRIPT
 from compat.matrix import measured
 from compat.sources import files
-from compat.sources.values import BUILT, PROJECT, Command
+from compat.sources.values import BUILT, HEEDED, PROJECT, Command
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -198,18 +198,19 @@ def isolated(scene: Scene) -> Iterator[Finding]:
 
     Where conda itself brings no torch, no pip finds one.
     """
-    listed, names = scene.ask.kind in _LISTS, {one.name for one in scene.conda}
+    names = {one.name for one in scene.conda}
     torchless = scene.ask.kind == "conda" and not any("torch" in name for name in names)
-    conda = _newest_pip(scene.conda) or torchless
+    recorded = scene.ask.kind == "requirements" and all(one.request.exact for one in scene.own)  # what was built once
+    unsure = recorded or (scene.ask.kind == "conda" and not (_newest_pip(scene.conda) or torchless))
     if not torchless and _is_old(scene.python, scene):
         return
     for step, apart in _built(scene):
         for one in step.requests if apart else ():
             if _imports_torch(one, step, scene.matrix):
                 detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
-                level: Severity = "warning" if listed and not conda else "error"
-                fix = "Install torch first, then this with --no-build-isolation."
-                code = "build-tools-missing"
+                heeds = any(word.startswith(HEEDED) for word in step.options)  # a file that is not at hand
+                level: Severity = "warning" if unsure or heeds else "error"
+                fix, code = "Install torch first, then this with --no-build-isolation.", "build-tools-missing"
                 yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)
                 return
 

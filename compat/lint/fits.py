@@ -164,7 +164,8 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     sure = both or compiled or not separate or _does_not_load(item, other, spec, scene)
     sure = sure and not (loose or _has_other_line(item, scene) or led)
     level: Severity = "error" if sure else "warning"
-    fix = moved or nearest.required(item, other, spec, scene)
+    kept = other.base and _is_framework(other, scene)  # what the base is made for stays
+    fix = moved or (nearest.belonging(item, other) if kept else nearest.required(item, other, spec, scene))
     return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 
@@ -194,7 +195,7 @@ def _silently(scene: Scene, told: set[int]) -> Iterator[Finding]:
             detail = f"{asks}, and {old.text} is there: pip puts another in its place."
             yield finding(
                 "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
-                fix=nearest.instead(asker, old, scene) or nearest.required(asker, old, new.spec, scene),
+                fix=nearest.instead(asker, old, scene) or nearest.belonging(asker, old),
                 sources=cited(found, scene),
             )  # fmt: skip
 

@@ -34,7 +34,7 @@ def meanings(commands: Iterable[Command], own: str, packages: Iterable[str]) -> 
         piped, before = before if len(command.words) <= 2 else "", command.text  # curl ... | python3.8 -
         python = _version(command.words[0], names)
         if head in _PIPS:
-            python = names.get(head, written or (names["python3"] if "python3-pip" in listed else ""))
+            python = names.get(head, written or (names["python3"] if {"python3-pip", "pip"} & listed else ""))
         yield command, python, piped
         _move(command.words, names, order)
         renewed = command.words[1:4] == ("-m", "pip", "install") and "pip" in command.words[4:]

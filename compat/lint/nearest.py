@@ -175,6 +175,11 @@ def required(item: Taken, other: Taken, spec: str, scene: Scene) -> str:
     return f"Ask for another release of {item.request.name}, or name another index: no {name}{spec} is at {where}."
 
 
+def belonging(item: Taken, kept: Taken) -> str:
+    """To ask for the companion of a framework that stays, where the release of it is not known."""
+    return f"Ask for the release of {item.request.name} that goes with {kept.request.name} {kept.version}.".rstrip()
+
+
 def tagged(one: Taken, other: Taken, scene: Scene) -> str:
     """The build of a companion for the runtime of its framework as that is pinned; empty where none of two is one."""
     for moving, kept in ((one, other), (other, one)):

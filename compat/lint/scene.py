@@ -28,7 +28,9 @@ _COMPILERS: Final = re.compile(
     r"(?:^|\s)(?:\./|(?:ba)?sh )\S*install\.sh|"
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
-SCRIPT: Final = re.compile(r"(?:^|\s)[\w./-]*\.(?:sh|bash)\b|^(?:\./|/(?!usr/|bin/))\S+")
+SCRIPT: Final = re.compile(
+    r"(?:^|\s)[\w./-]*\.(?:sh|bash)\b|^(?:\./|/(?!usr/|bin/))\S+|^\S*python[\d.]* (?:-\w+ )*(?!\S*get-pip)\S+\.py\b"
+)
 _MINICONDA: Final = re.compile(r"\S*miniconda\S*", re.IGNORECASE)
 # Packages that compile against a toolkit when installed from source, or that use one at run time.
 _BUILT_HERE: Final = re.compile(

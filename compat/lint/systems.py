@@ -41,6 +41,14 @@ _MAY_BRING_GIT: Final = re.compile(
     rf"^(?!.*\bpip\S* (?:\S+ )*?install ).*\bgit\b|conda|mamba|xargs|\binstall .*\$|\bmake\b|{SCRIPT.pattern}"
 )
 _OWN_PIP: Final = "Take the get-pip.py of the image's own Python, from https://bootstrap.pypa.io/pip/, or use its pip."
+_UNLISTED: Final = "rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list"
+_TRUSTED: Final = "Have apt trust NVIDIA's new key before it: a step installs packages of these lists."
+_FETCHED: Final = (
+    "apt-key adv --fetch-keys https://developer.download.nvidia.com/compute/cuda/repos/"
+    "$(. /etc/os-release; echo $ID$VERSION_ID | tr -d .)/x86_64/3bf863cc.pub"
+)
+# Packages that NVIDIA's lists alone have, or have in other releases.
+_OF_NVIDIA: Final = re.compile(r"cuda|tensorrt|lib(?:cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|npp|nv)")
 # What leaves apt without its lists, and what may fetch them anew.
 _EMPTIED: Final = re.compile(
     r"(?:sudo )?(?:rm (?:-\S+ )+(?:\S+ )*?/var/lib/apt(?:/lists)?(?:/\*)?/?(?: |$)|apt-get distclean)"
@@ -68,8 +76,10 @@ def key_rotated(scene: Scene) -> Iterator[Finding]:
     if day and day < new_key:
         stops = f"`{command.text[:40]}` stops with NO_PUBKEY A4B469963BF863CC"
         detail = f"{base.reference} is from before NVIDIA's new apt key ({new_key}): {stops}."
-        fix = "Before it: RUN rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list"
-        yield of_base("base-apt-key-rotated", scene, command.line, detail, confidence="likely", fix=fix)
+        asked = any(_OF_NVIDIA.match(one.name) for one in scene.apt)  # which the lists are needed for
+        fix, lines = (_TRUSTED, (f"RUN {_FETCHED}",)) if asked else (f"Before it: RUN {_UNLISTED}", ())
+        code, line = "base-apt-key-rotated", command.line
+        yield of_base(code, scene, line, detail, confidence="likely", fix=fix, commands=lines)
 
 
 def _published(name: str, version: str, runtime: str, matrix: Matrix) -> str:

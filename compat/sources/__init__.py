@@ -127,9 +127,9 @@ def kind_of(text: str, file: str) -> Kind:
 
 
 def _lists(text: str) -> bool:
-    """Whether a text lists requirements, and is not prose in which a line looks like one."""
+    """Whether a text lists requirements, and is no program or prose in which a line looks like one."""
     install, unread = requirements.from_text(text)
-    return len(install.requests) > len(unread)
+    return len(install.requests) > len(unread) and not text.startswith("#!")
 
 
 def _yaml_kind(text: str, file: str) -> Kind:

@@ -18,7 +18,7 @@ import compat.sources.pairs as pairs_of
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sources import files, heredocs, installers, requirements, settings, shell
-from compat.sources.values import PROJECT_FILE, Ask, Command, Install, Stage
+from compat.sources.values import HEEDED, PROJECT_FILE, Ask, Command, Install, Stage
 from compat.untrusted import json_of
 
 if TYPE_CHECKING:
@@ -288,13 +288,11 @@ def _configuration(text: str, draft: _Draft) -> None:
 def _run(item: Instruction, draft: _Draft) -> None:
     """A RUN step: its commands, what they install, the settings they make and the files they write."""
     mounts = re.match(r"(?:--\w+=\S+\s+)+", item.rest)
-    _configuration(mounts.group() if mounts else "", draft)
     flags = mounts.group() if mounts else ""
+    _configuration(flags, draft)
     script, begins = item.rest[len(flags) :], item.begins + flags.count(shell.CONTINUED)
     listed = _exec_form(script)
-    if listed is not None:
-        script = shlex.join(listed)
-    script = shell.fill(script, draft.values())
+    script = shell.fill(script if listed is None else shlex.join(listed), draft.values())
     found = shell.commands(script, begins)
     kept = [Command(("mount", "/var/lib/apt"), item.line)] if "/var/lib/apt" in flags else []
     draft.commands += (*kept, *found)
@@ -308,15 +306,14 @@ def _run(item: Instruction, draft: _Draft) -> None:
         if made := files.derived(command):
             old, new = (PurePosixPath(name).name for name in made[:2])
             draft.placed[new] = draft.placed.get(old, made[0])
-            draft.edits += [(new, script) for name, script in [*draft.edits] if fnmatchcase(old, name)] + [
-                (new, made[2])
-            ]
+            draft.edits += [(new, script) for name, script in [*draft.edits] if fnmatchcase(old, name)]
+            draft.edits.append((new, made[2]))
         draft.clones |= files.cloned(command)
         away |= command.words[0] == "cd" and bool({*command.words[-1].split("/")} & draft.clones)
         for step in installers.installs([command]):
-            known = (
-                replace(step, files=()) if away else _with_project(_placed(_merged(step, draft), draft), command, draft)
-            )
+            options = (*step.options, *[HEEDED] * (step.manager == "uv"))  # what lies in a clone is not at hand
+            known = replace(step, files=(), options=options)
+            known = known if away else _with_project(_placed(_merged(step, draft), draft), command, draft)
             draft.installs.append(settings.applied(known, {**draft.settings, **draft.values()}))
 
 
@@ -341,7 +338,11 @@ def _with_project(step: Install, command: Command, draft: _Draft) -> Install:
     own = next((found for word in command.words if (found := _HERE.fullmatch(word))), None)
     whole = draft.whole == draft.folder
     paths = tuple(draft.placed.get(name, name) for name in (PROJECT_FILE, "setup.py") if whole or name in draft.placed)
-    if own is None or step.action != "install" or not paths:
+    if step.action != "install" or not paths:
+        return step
+    if step.manager == "uv" and paths[0].endswith(PROJECT_FILE):
+        step = replace(step, options=(*step.options, f"{HEEDED}{paths[0]}"))
+    if own is None:
         return step
     extras = tuple(f"--extra={name}" for name in (own[1] or "").split(",") if name)
     return replace(step, files=(*step.files, *paths), options=(*step.options, *extras))
@@ -363,14 +364,11 @@ def _merged(step: Install, draft: _Draft) -> Install:
             text = files.edited(file.text, changes)
             listed = requirements.from_text(text or "", file.line)[0]
             step = replace(
-                step,
-                requests=(*step.requests, *listed.requests),
-                index=step.index or listed.index,
+                step, requests=(*step.requests, *listed.requests), index=step.index or listed.index,
                 extra_indexes=(*step.extra_indexes, *listed.extra_indexes),
-                find_links=(*step.find_links, *listed.find_links),
-                refused=(*step.refused, *listed.refused),
+                find_links=(*step.find_links, *listed.find_links), refused=(*step.refused, *listed.refused),
                 files=tuple(item for item in step.files if item != name),
-            )
+            )  # fmt: skip
     return step
 
 

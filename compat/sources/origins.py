@@ -79,8 +79,13 @@ def here(marker: str) -> bool:
 def of_project(tool: Mapping[str, Any]) -> Sources:
     """The sources of a pyproject.toml: those of the tool that names some, uv's first."""
     uv, poetry, pdm = (table(tool.get(name)) for name in ("uv", "poetry", "pdm"))
+    return replace(_of_tool(uv, poetry, pdm), unisolated=unisolated(uv) | unisolated(table(uv.get("pip"))))
+
+
+def unisolated(uv: Mapping[str, Any]) -> frozenset[str]:
+    """The packages that a table of uv's excepts from an environment of their own for the build; ``*`` for all."""
     told = [*strings(uv.get("no-build-isolation-package")), *table(uv.get("extra-build-dependencies"))]
-    return replace(_of_tool(uv, poetry, pdm), unisolated=frozenset(map(normalise, told)))
+    return frozenset([*map(normalise, told), *["*"] * (uv.get("no-build-isolation") is True)])
 
 
 def _of_tool(uv: dict[str, Any], poetry: dict[str, Any], pdm: dict[str, Any]) -> Sources:

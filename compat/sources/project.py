@@ -121,7 +121,7 @@ def _steps(requests: Iterable[tuple[Request, str]], group: str, sources: Sources
         if place is not None:
             places.setdefault(place, []).append(request)
     for place, found in places.items():
-        told = sources.unisolated & {request.name for request in found}
+        told = sources.unisolated & {"*", *(request.name for request in found)}
         yield Install(
             manager=place.manager, requests=tuple(found), index=place.index, extra_indexes=place.extra,
             find_links=place.links, branch=group, line=found[0].line,

@@ -26,6 +26,8 @@ Manager = Literal["pip", "uv", "conda", "apt"]
 PROJECT: Final = "$project"
 PROJECT_FILE: Final = "pyproject.toml"
 PIPFILE: Final = "Pipfile"
+# Begins the option of a step that names the file of the project whose settings uv heeds there, until that is read.
+HEEDED: Final = "--heeded="
 # Stands before the words that a container starts with where these are arguments of the image's own program.
 ENTRYPOINT: Final = "$entrypoint"
 # What a step does with its packages: ``wheel`` builds or fetches them and installs nothing.

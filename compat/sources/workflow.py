@@ -16,25 +16,33 @@ from compat.sources.values import Ask, Command, Install, Stage
 
 _EXPRESSION: Final = re.compile(r"\$\{\{.*?\}\}")
 _OF_MATRIX: Final = re.compile(r"\$\{\{ *matrix\.([\w-]+) *\}\}")
+_MOST: Final = 16  # images of one job, each with all of its steps
 _PYTHON: Final = re.compile(r"3\.\d{1,2}")
 
 
 def read(text: str, file: str) -> Ask:
-    """What the jobs of a workflow ask for, one stage each; a value of the matrix is not known.
+    """What the jobs of a workflow ask for, one stage for each of its images; other values of the matrix are not known.
 
     Raises:
         InputError: if it is not YAML.
     """
     document = read_yaml(text, file)
     jobs = document.get("jobs").table()
-    stages = tuple(_stage(name, body) for name, body in jobs.items() if body.get("steps").items())
+    jobs_ = ((name, body) for name, body in jobs.items() if body.get("steps").items())
+    stages = tuple(_stage(name, body, image) for name, body in jobs_ for image in _images(body))
     return Ask(file=file, kind="workflow", stages=stages)
 
 
-def _stage(name: str, job: Located) -> Stage:
-    """One job; without a container it runs on GitHub's machine, which has a Python of its own."""
+def _images(job: Located) -> list[Located]:
+    """The image of a job's container, or those that its matrix has for it; one without text where it has none."""
     container = job.get("container")
     image = container.get("image") if container.table() else container
+    known = {each.text: each for each in (*_of(image, job), *_included(image, job)) if "${{" not in each.text}
+    return [*known.values()][:_MOST] or [image]
+
+
+def _stage(name: str, job: Located, image: Located) -> Stage:
+    """One job; without a container it runs on GitHub's machine, which has a Python of its own."""
     python = ""
     commands: list[Command] = []
     installs: list[Install] = []
@@ -73,11 +81,15 @@ def _machines(job: Located) -> Iterator[Command]:
     """The machines of GitHub that a job starts on; one that its matrix includes has the entries of its own alone."""
     asked = job.get("runs-on")
     labels = _of(asked, job)
-    named, included = _OF_MATRIX.fullmatch(asked.text), job.get("strategy").get("matrix").get("include").items()
     if not any(each.text == "self-hosted" for each in labels):
         yield from (Command(("runs-on", each.text), each.line) for each in labels if each.text)
-    more = (each.get(named[1]) for each in included if named)
-    yield from (Command(("runs-on", each.text), each.line, build=False) for each in more if each.text)
+    yield from (Command(("runs-on", each.text), each.line, build=False) for each in _included(asked, job))
+
+
+def _included(value: Located, job: Located) -> list[Located]:
+    """What the entries that a job's matrix includes have in the place of a value."""
+    named, included = _OF_MATRIX.fullmatch(value.text), job.get("strategy").get("matrix").get("include").items()
+    return [each for entry in included if named and (each := entry.get(named[1])).text]
 
 
 def _of(value: Located, job: Located) -> list[Located]:

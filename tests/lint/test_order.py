@@ -82,6 +82,10 @@ SOUND = [
     ("FROM python:3.10-slim-buster\nRUN sed -i s/deb.debian/archive.debian/ /etc/apt/sources.list && apt-get update\n",
      "base-tag-eol"),
     ("FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nCOPY . .\nRUN ./scripts/build.sh\n", "devel-in-final-stage"),
+    (DEVEL + TORCH + "COPY . .\nRUN python3 scripts/prepare.py\n", "devel-in-final-stage"),
+    (DEVEL + TORCH + "COPY . .\nRUN python3 scripts/prepare.py\n", "double-cuda"),
+    ("FROM nvidia/cuda:11.8.0-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y pip\nRUN pip install numpy\n",
+     "base-python-missing"),
     (("FROM nvidia/cuda:11.6.2-runtime-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\n"
      "RUN pip3 install torch==1.12.1+cu116 --extra-index-url https://download.pytorch.org/whl/cu116\n"
      "RUN pip3 install dgl==1.0.2+cu116 -f https://data.dgl.ai/wheels/cu116/repo.html\n"), "double-cuda"),

@@ -169,7 +169,47 @@ def test_a_library_of_today_takes_the_place_of_an_old_jaxlib_on_one_line_too(tmp
 def test_a_project_may_say_how_an_extension_is_built(tmp_path, monkeypatch, tool, said):
     text = PROJECT.replace(f'"{PIN}"', '"torch==2.6.0", "flash-attn==2.7.4.post1"') + tool
     found = told(tmp_path, monkeypatch, {"pyproject.toml": text}, "pyproject.toml")
-    assert found == ({("build-tools-missing", "warning")} if said else set())
+    assert found == ({("build-tools-missing", "error")} if said else set())
+
+
+UV_TOLD = '[tool.uv]\nno-build-isolation-package = ["flash-attn"]\n'
+
+
+@pytest.mark.parametrize(
+    ("step", "tool", "level"),
+    [
+        ("uv pip install --system -e '.[fast]'", "", "error"),
+        ("uv pip install --system -e '.[fast]'", UV_TOLD, ""),
+        ("uv pip install --system -e '.[fast]'", "[tool.uv.pip]\nno-build-isolation = true\n", ""),
+        ("uv pip install --system flash-attn", UV_TOLD, ""),
+        ("uv pip install --system flash-attn", '[tool.uv]\nno-build-isolation-package = ["apex"]\n', "error"),
+        ("uv pip install --system flash-attn", None, "warning"),  # whose project is not at hand
+        ("pip install -U pip && pip install flash-attn", UV_TOLD, "error"),
+    ],
+)
+def test_what_uv_heeds_of_the_project_beside_an_install(tmp_path, monkeypatch, step, tool, level):
+    extra = '[project]\nname = "x"\nversion = "1"\n[project.optional-dependencies]\nfast = ["flash-attn>=2.7.3"]\n'
+    text = f"FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nWORKDIR /app\nCOPY . ./\nRUN {step}\n"
+    files = {"Dockerfile": text} | ({} if tool is None else {"pyproject.toml": extra + tool})
+    found = [one for code, one in told(tmp_path, monkeypatch, files) if code == "build-tools-missing"]
+    assert found == ([level] if level else [])
+
+
+@pytest.mark.parametrize(("pins", "level"), [("torch>=2.4\n", "error"), ("torch==2.6.0\n", "warning")])
+def test_a_list_of_exact_pins_alone_records_what_was_built(tmp_path, monkeypatch, pins, level):
+    files = {"requirements.txt": f"{pins}flash-attn==2.7.4.post1\n"}
+    assert told(tmp_path, monkeypatch, files, "requirements.txt") == {("build-tools-missing", level)}
+
+
+def test_a_matrix_names_the_images_of_a_job(tmp_path, monkeypatch):
+    image = "nvidia/cuda:{}-base-ubuntu22.04"
+    flow = (
+        "on: push\njobs:\n  a:\n    runs-on: x\n    container:\n      image: ${{ matrix.base }}\n    strategy:\n      matrix:\n"
+        f"        base: ['{image.format('12.4.1')}']\n        include:\n          - base: {image.format('10.0')}\n"
+        "    steps:\n      - run: echo\n"
+    )
+    files = {".github/workflows/ci.yml": flow}
+    assert ("base-tag-gone", "error") in told(tmp_path, monkeypatch, files, ".github/workflows/ci.yml")
 
 
 def errors(found):

@@ -51,7 +51,10 @@ def test_the_kind_of_a_file(name, text, kind):
     assert sources.kind_of(text, name) == kind
 
 
-@pytest.mark.parametrize(("name", "text"), [("x.json", "{}"), ("x.yml", "a: services:\n"), ("x.md", "# Title\n\n!\n")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("x.json", "{}"), ("x.yml", "a: services:\n"), ("x.md", "# Title\n\n!\n"), ("x", "#!/bin/sh\ntorch\n")],
+)
 def test_a_file_of_no_kind_is_refused_by_name(name, text):
     with pytest.raises(InputError) as caught:
         sources.kind_of(text, name)
