@@ -164,8 +164,7 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     sure = both or compiled or not separate or _does_not_load(item, other, spec, scene)
     sure = sure and not (loose or _has_other_line(item, scene) or led)
     level: Severity = "error" if sure else "warning"
-    kept = other.base and _is_framework(other, scene)  # what the base is made for stays
-    fix = moved or (nearest.belonging(item, other) if kept else nearest.required(item, other, spec, scene))
+    fix = moved or nearest.required(item, other, spec, scene)
     return between(code, item, other, scene, detail, dispute, severity=level, fix=fix, sources=sources)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _OWN_LINE: Final = "Write the option on a line of its own."
 _ONE_WORD: Final = "Write each requirement as one word: a name, `==`, a version."
+_LEGACY: Final = re.compile(r"[\w.\[\]-]+==[\w.+-]+")  # pips of before 24.1, as images have them, take any version
 _EACH: Final = 3  # lines of one step that are told each
 _OLDEST: Final = "3.8"  # Python of the first pip that is strict (its Requires-Python)
 
@@ -89,6 +90,7 @@ def refused(scene: Scene) -> Iterator[Finding]:
                 continue
             more = f"and {len(plain) - 1} more are no requirements" if len(plain) > _EACH else "is no requirement"
             then, mild = _passed_over(text) or (f"{more}: the install stops", False)
+            mild |= scene.base is not None and _LEGACY.fullmatch(text) is not None
             fix = _OWN_LINE if behind else "" if lines else f"Leave {text} out." if text[0] == "-" else _ONE_WORD
             yield finding(
                 "requirement-unreadable", scene, line, f"`{text[:80]}` {then}.", fix=fix,

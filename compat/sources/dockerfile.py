@@ -98,21 +98,11 @@ class _Draft:
     def stage(self) -> Stage:
         """The finished stage."""
         return Stage(
-            name=self.name,
-            base=self.base,
-            written=self.written,
-            arg=self.arg,
-            parent=self.parent,
-            line=self.line,
-            platform=self.platform,
-            installs=tuple(self.installs),
-            commands=tuple(self.commands),
-            env=self.args | self.env,
-            env_lines=self.env_lines,
-            carried=tuple(self.carried),
-            user=self.user,
+            name=self.name, base=self.base, written=self.written, arg=self.arg, parent=self.parent, line=self.line,
+            platform=self.platform, installs=tuple(self.installs), commands=tuple(self.commands),
+            env=self.args | self.env, env_lines=self.env_lines, carried=tuple(self.carried), user=self.user,
             starts=shell.started(*self.started().values()),
-        )
+        )  # fmt: skip
 
     def started(self) -> dict[str, list[str]]:
         """The words of ENTRYPOINT and of CMD; an ENTRYPOINT of its own drops the CMD that a stage inherits."""

@@ -350,12 +350,6 @@ PAIRS = [
         "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install tqdm\n",
         "FROM nvcr.io/nvidia/pytorch:25.06-py3\nRUN pip install tqdm\n",
     ),
-    # a version that no pip takes
-    (
-        "requirement-unreadable",
-        "FROM pytorch/pytorch:1.6.0-cuda10.1-cudnn7-devel\nRUN pip install mmcv-full==latest+torch1.6.0\n",
-        "FROM pytorch/pytorch:1.6.0-cuda10.1-cudnn7-devel\nRUN pip install mmcv-full==1.3.0 -f https://x.org/a.html\n",
-    ),
     # boards: whose image it is, what it brings
     ("jetson-generic-wheel", BOARD.format("torch==2.1.0"), BOARD.format("torch torchvision torchaudio")),
     ("jetson-generic-wheel", BOARD.format("-U torch"), BOARD.format("torch>=1.13")),

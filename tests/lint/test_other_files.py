@@ -458,15 +458,24 @@ SAID = [
      (("torch==1.13.1+cu118 is published neither at the default index nor at "
       "https://download.pytorch.org/whl/torch_stable.html."),
       "The nearest releases there are 1.13.1+cu116, 1.13.1+cu117, 2.0.0+cu118, 2.0.1+cu118.")),
-    # no pin that the index named does not have
+    # no pin that the index named does not have, and what is pinned stays
     (("FROM python:3.10\nRUN pip install torch==2.6.0 torchvision==0.22.0 "
      "--index-url https://download.pytorch.org/whl/cu124\n"), "framework-pair-mismatch",
      ("torchvision==0.22.0 requires torch==2.7.0, and torch==2.6.0 is asked for.", "Ask for torchvision==0.21.0.")),
     (("FROM python:3.10\nRUN pip install torch==2.5.1 --index-url https://download.pytorch.org/whl/cu124\n"
      "RUN pip install vllm==0.9.1\n"), "framework-pair-mismatch",
      ("vllm==0.9.1 requires torch==2.7.0, and torch==2.5.1 is there: pip puts another in its place.",
-      ("Ask for another release of vllm, or name another index: no torch==2.7.0 is at "
-      "https://download.pytorch.org/whl/cu124."))),
+      "Ask for the release of vllm that goes with torch 2.5.1+cu124.")),
+    # the lists that a step installs from stay
+    ("FROM tensorflow/tensorflow:2.4.0-gpu\nRUN apt-get update && apt-get install -y libnccl2\n", "base-apt-key-rotated",
+     (("tensorflow/tensorflow:2.4.0-gpu is from before NVIDIA's new apt key (2022-04-27): `apt-get update` stops with "
+      "NO_PUBKEY A4B469963BF863CC."),
+      "Have apt trust NVIDIA's new key before it: a step installs packages of these lists.")),
+    # no published wheel is for a build of its maker's own
+    (("FROM intel/intel-extension-for-pytorch:2.1.30-xpu\n"
+     "RUN pip install torch_scatter -f https://data.pyg.org/whl/torch-2.5.0+cpu.html\n"), "framework-build-tag-mismatch",
+     ("torch-scatter==2.1.2+pt25cpu is compiled for torch 2.5, and the base's torch 2.1.0.post2+cxx11.abi is there.",
+      "Build it from source, with --no-build-isolation.")),
 ]  # fmt: skip
 
 

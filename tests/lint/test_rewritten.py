@@ -402,3 +402,9 @@ def test_an_index_without_the_release_has_its_neighbour_named(tmp_path, monkeypa
 def test_two_ranges_clash_where_no_release_of_the_one_takes_one_of_the_other(tmp_path, monkeypatch, lines, clash):
     found = errors(told(tmp_path, monkeypatch, {"requirements.txt": lines}, "requirements.txt"))
     assert ("framework-pair-mismatch" in found) is clash
+
+
+@pytest.mark.parametrize(("asks", "judged"), [("#SBATCH --gpus-per-task=1\n", True), ("", False)])
+def test_a_batch_script_that_asks_for_a_gpu_is_checked(tmp_path, asks, judged):
+    (tmp_path / "a.sbatch").write_text(f"#!/bin/bash\n#SBATCH -N 2\n{asks}srun python train.py\n")
+    assert lint_files([str(tmp_path / "a.sbatch")], MATRIX).judged is judged
