@@ -12,7 +12,6 @@ from compat.findings import Fix
 from compat.fixes.extensions import extended
 from compat.rules.families.rocm import overridden
 from compat.rules.lookups import is_version
-from compat.rules.stack import FRAMEWORKS
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
 def _of_sibling(override: str, name: str, subject: Subject) -> tuple[Change, ...]:
     """A build of ROCm with the code of a sibling, where another one is installed, or none is known to be."""
     item = subject.framework()
-    if name not in FRAMEWORKS or (item and item.rocm) or (subject.host.gpus and not item):
+    if name != subject.framework_name() or (item and item.rocm) or (subject.host.gpus and not item):
         return ()
     card = Gpu(vendor="amd", target=overridden(override))
     machine = Host({**plans.target(subject).readings, "gpus": Fact((card,), "machine")})

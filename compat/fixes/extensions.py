@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _PAGE: Final = pattern(r"(https?://[\w./-]{1,80}/(torch)-)(\d+\.\d+\.\d+)(?:\+\w+)?\.html")  # of PyG's wheels
+OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 # Where the sources are that the index does not have (the tags are the releases, https://github.com/pytorch).
 _SOURCES: Final = {"torchvision": "https://github.com/pytorch/vision", "torchaudio": "https://github.com/pytorch/audio"}
 
@@ -65,6 +66,9 @@ def rebuild(name: str, subject: Subject) -> Fix:
         return Fix(f"Install the newest {name}, since this one does not load here.", changes=(change,))
     follows = package.follows if package and package.follows else "torch"
     version = plain(subject.packages.get(follows, ""))
+    if maker := _maker(follows, subject):
+        text = f"Compile {name} here: no wheel is made for {maker}'s own {follows} {version}".rstrip()
+        return sourced((name,), version, subject) or Fix(f"{text}.", changes=recompiled(subject.matrix, name))
     pin = f"{follows}=={plans.exact(follows, subject) or version}"
     if package and version and (build := _published(package.name, pin, subject)):
         item = package_of(build)
@@ -77,10 +81,19 @@ def rebuild(name: str, subject: Subject) -> Fix:
         return Fix(
             f"Take a release of {name} with a part for torch {version}, or a torch that this one has a part for."
         )
-    if package and not version and (unstated := _of_page(follows, subject) or _of_pin(package.name, follows, subject)):
-        return unstated
+    unstated = _of_page(follows, subject) or _of_pin(name, follows, subject) if package and not version else None
     text = f"Compile {name} here again, for the installed {follows} {version}".rstrip()
-    return Fix(f"{text}.", changes=recompiled(subject.matrix, name))
+    return unstated or Fix(f"{text}.", changes=recompiled(subject.matrix, name))
+
+
+def _maker(name: str, subject: Subject) -> str:
+    """Whose build of a framework is here, where no wheel of an extension is for it: its C++ ABI is its own."""
+    build, version = (subject.host.builds or {}).get(name), subject.packages.get(name, "")
+    named = (subject.host.image or "", *subject.said("image"))
+    rows = [row for row in subject.matrix.table("images") if row.framework and f"{row.repository}:{row.tag}" in named]
+    if any(OWN.search(one) for one in (version, *(row.framework for row in rows))):
+        return "NVIDIA" if rows or ".nv" in version else "somebody"
+    return "conda-forge" if build and build.location == "conda-forge" else ""
 
 
 def _of_page(follows: str, subject: Subject) -> Fix | None:

@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.amd as amd
 import compat.fixes.boards as boards
+import compat.fixes.extensions as extensions
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Change, Command, Install, Package, Python, Uninstall, Variable, install
 from compat.facts import Fact, Host
 from compat.findings import Fix
-from compat.fixes.extensions import (
-    newest,
-    numpy,
-    outside,
-    rebuild,
-    shadowed,
-    sourced,
-    with_ops,
-    without_cuda,
-)
 from compat.fixes.subject import Subject, continued, last_cuda
-from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.commands import asks_for_cuda, requirements
 from compat.rules.lookups import is_version
@@ -37,7 +27,6 @@ if TYPE_CHECKING:
 _SAME_MODULE: Final = frozenset(f"onnxruntime-{one}" for one in ("gpu", "directml", "openvino", "rocm", "qnn", "cann"))
 _OF_NVIDIA: Final = ("driver", "driver_cuda", "cuda_toolkit")  # facts of machines with NVIDIA's software alone
 _FORGE: Final = "-c conda-forge"
-_OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
 def gpu_build(subject: Subject) -> Fix | None:
@@ -50,7 +39,7 @@ def gpu_build(subject: Subject) -> Fix | None:
     if "llama-features" in subject.case.signals:
         return _llama(subject)
     if subject.program == "bitsandbytes" and name not in map(canonical, subject.cited()):
-        return newest(subject.program, subject)
+        return extensions.newest(subject.program, subject)
     if subject.said("tpu"):
         return Fix("Install jax with its TPU library.", changes=(install("jax", extras=("tpu",)),))
     intel = _for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None
@@ -62,6 +51,8 @@ def _on_a_mac(name: str, subject: Subject) -> Fix | None:
     """What there is in place of CUDA, which no build for a Mac has."""
     if subject.program == "bitsandbytes":
         return Fix("A Mac has no CUDA, which this bitsandbytes is for: run without it.")
+    if name == "tensorflow" and "tensorflow-metal" not in subject.packages:
+        return Fix("Install TensorFlow's plug-in for Apple's GPU.", changes=(install("tensorflow-metal"),))
     text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
     return Fix(text, changes=(install(name),)) if name == "torch" else None
 
@@ -104,7 +95,7 @@ def _of_another(subject: Subject) -> Fix | None:
     if subject.host.platform == "windows" and usual and not any("win_amd64" in row.platforms for row in usual):
         return Fix(f"{package.name} has no build for Windows: use WSL2.", changes=(Command("wsl --install"),))
     beside = "dgl-cpu" in subject.case.signals and package.follows == "torch"
-    return rebuild(package.name, subject) if beside else None
+    return extensions.rebuild(package.name, subject) if beside else None
 
 
 def _for_intel(subject: Subject) -> Fix | None:
@@ -217,16 +208,16 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
 
 def companions(subject: Subject) -> Fix | None:
     """The companions of the framework's release, in one command; of another framework where theirs is not known."""
-    if (fix := shadowed(subject)) is not None:
+    if (fix := extensions.shadowed(subject)) is not None:
         return fix
     if "numpy" in subject.cited():
-        return numpy(subject)
-    if (fix := with_ops(subject) or _jax_parts(subject)) is not None:
+        return extensions.numpy(subject)
+    if (fix := extensions.with_ops(subject) or _jax_parts(subject)) is not None:
         return fix
     heard = subject.case.signals.get("graphbolt-missing")
-    if compiled := (heard.signal.program if heard else outside(subject) or _unpaired(subject)):
-        return rebuild(compiled, subject)
-    if (fix := without_cuda(subject)) is not None:
+    if compiled := (heard.signal.program if heard else extensions.outside(subject) or _unpaired(subject)):
+        return extensions.rebuild(compiled, subject)
+    if (fix := extensions.without_cuda(subject)) is not None:
         return fix
     leads = (row.follows for one in _told(subject) if (row := subject.matrix.package(one)))
     return _beside(subject.framework_name() or next(leads, ""), subject)
@@ -249,8 +240,8 @@ def _beside(name: str, subject: Subject) -> Fix | None:
     beside = [other for other in (*plans.ties(name, subject), *_told(subject)) if other != name] if name else []
     beside += [other for other in plans.required(name, subject) if other in subject.cited()]
     version = subject.packages.get(name, "")
-    if _OWN.search(version):
-        return sourced((*beside, subject.compiled()), version, subject)
+    if extensions.OWN.search(version):
+        return extensions.sourced((*beside, subject.compiled()), version, subject)
     if not beside:
         return None
     known = version and subject.matrix.builds_of(name, plain(version))

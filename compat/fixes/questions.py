@@ -109,6 +109,7 @@ def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
     asked = {*map(canonical, requirements(case.commands))} - {"torch"}
     torch = {"torch"} if "torch" in named or not (others or asked) else set[str]()
     vendors = vendors_of(case.host) or {_SPEAKERS[one] for one in spoken & _SPEAKERS.keys()}
+    vendors = vendors or {"nvidia"} & {"nvidia" * bool(case.host.driver or case.host.driver_cuda)}
     away = {"nvidia": case.host.l4t, "docker": case.host.container not in {None, "docker"}}  # a board has no nvidia-smi
     own = {"", "docker", *others, *torch, *(vendors or {"nvidia", "amd"})} - {one for one, gone in away.items() if gone}
     heard = {case.host.source(name).partition(" line")[0] for name in case.host}  # these programs have answered

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
 
 from compat.lazy import pattern
 
@@ -86,7 +87,8 @@ _COMPILES: Final = pattern(
     r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
 )
 _INDEX: Final = pattern(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
-_REQUIREMENT: Final = pattern(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})")
+_REQUIREMENT: Final = pattern(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(={1,3}|~=|>=)\s*([\d][\w.+*-]{0,24})")
+_FILE: Final = pattern(r"(?:.*/)?([A-Za-z][\w.]*)-(\d[\w.+!]*)-(?:\d\w*-)?(?:cp|py)\d[\w.]*-[\w.]+-[\w.]+\.whl")
 _INSTALLED: Final = pattern(
     r"\b(?:pip3?|uv pip|(?:micro)?mamba|conda|uv|poetry)\s+(?:install|add|create)\b([^\n|;&]{0,400})"
 )
@@ -203,7 +205,9 @@ def requirements(commands: Sequence[str]) -> dict[str, str]:
         for rest in _INSTALLED.findall(command):
             for word in _VALUED.sub("", rest).split():
                 plain = word.strip("\"'")
-                if match := _REQUIREMENT.match(plain):
+                if match := _FILE.match(unquote(plain)):
+                    found[match[1].lower().replace("_", "-")] = match[2]
+                elif match := _REQUIREMENT.match(plain):
                     found[match[1].lower()] = match[4]
                 elif re.fullmatch(r"[A-Za-z][\w.-]*(\[[\w,-]*\])?", plain):
                     found.setdefault(plain.partition("[")[0].lower(), "")

@@ -44,6 +44,7 @@ _CODE: Final = re.compile(
 # What every mark below has in its line.
 _TELLING: Final = re.compile(r"[-/\\@]|DLL load|conda activate")
 
+_TAKEN: Final = r"^\s*(?:Downloading|Using cached|[$%>]? ?pip3? install) \S{1,300}-macosx_\d+_\d+"  # of a Mac's wheels
 # Fact -> pattern -> value; ``{}`` is what the pattern captured. The patterns are those of CPython's layout
 # (sysconfig, PEP 3149), of conda, and of the kernels that WSL names.
 _MARKS: Final = tuple(
@@ -58,7 +59,8 @@ _MARKS: Final = tuple(
         ("platform", r"-win_amd64\b|^\W*(?:\w{1,30}Error: )?DLL load failed while |file:///[A-Z]:/", "windows"),
         ("platform", r"^\s*set [A-Z_]{3,30}=|\bcudnn-windows-x86_64-\d|\bcuda_[\d._]{5,30}_win\w{2,8}\.exe", "windows"),
         ("platform", r"^\s*[-*] \[[xX]\] WSL ?2\b", "wsl2"),  # the form of microsoft/WSL, as it was ticked
-        ("platform", r"^\s*(?:Downloading|Using cached) \S{1,300}-macosx_\d+_\d+_\w+\.whl\b", "darwin"),
+        ("platform", rf"{_TAKEN}_\w+\.whl\b", "darwin"),
+        ("arch", rf"{_TAKEN}_(arm64|x86_64)\.whl\b", "{}"),
         # the prompt of Apple's /etc/zshrc, "%n@%m %1~ %# "
         ("platform", r"^\s*(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60} [^\s%$#]{1,60} % (?=\w)", "darwin"),
         ("platform", r"You're on macOS \(", "darwin"),  # uv's hint, with the platform of its tags

@@ -8,6 +8,7 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
     File "/home/me/.local/lib/python3.10/site-packages/numpy/__init__.py"  own       in the user's own packages
     error: Failed to build `flash-attn==2.7.4`                             unbuilt   what could not be built
     an RTX 3060, a rx6500xt                                                card      a card by its name
+    gfx1031                                                                gfx       AMD's name of a GPU's kind
     torch.cuda.is_available()                                              called    a framework in code and tracebacks
     site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so                 frame     modules of loaders and tracebacks
     java.lang.UnsatisfiedLinkError, thread 'main' panicked at              foreign   a program that is none of Python's
@@ -39,6 +40,7 @@ _SAID: Final = (
     ("links", pattern(r"(?:^|\n)Looking in links: ([^\n]{1,400})")),
     ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
     ("card", _CARD),
+    ("gfx", pattern(r"(?<![\w.=-])(gfx\d{3,4}[a-f]?)(?!\w)")),  # a target of AMD's
     ("unbuilt", pattern(r"Failed to (?:download and )?build:? [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
     ("called", pattern(r"\b(torch|tensorflow|jax|cupy)(?:_backends)?\.[a-z_]{2,}")),
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),
@@ -80,6 +82,8 @@ _SAID: Final = (
             r"\b((?:nvidia/l4t-|dustynv/)[\w.-]{1,60}:|lib/aarch64-linux-gnu/tegra\b|RAM \d{1,6}/\d{1,6}MB \(lfb )"
         ),
     ),
+    # an image of NVIDIA's registry, whose address says all
+    ("image", pattern(r"(?<![\w.-])(nvcr\.io/nvidia/[\w./-]{1,60}:[\w.-]{1,60}\w)")),
     # a Dockerfile's user that is not root
     ("user", pattern(r"(?m)^FROM [\w./:@-]+[^\n]{0,60}\n(?:[^\n]{0,400}\n){0,100}?USER (?!root\b|0\b)(\S+)[ \t]*$")),
     ("service", pattern(r"((?<!\w)(?:nvidia-docker|amd\.com/gpu|docker\.dockerd(?=\s))|/snap/)")),

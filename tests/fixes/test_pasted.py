@@ -868,6 +868,28 @@ def test_a_dockerfile_in_a_report_is_judged_by_its_own_requests_and_not_by_what_
     assert all(one.severity != "error" for one in left.findings)
 
 
+@pytest.mark.parametrize(
+    ("said", "tag"),
+    [
+        (
+            "failed to resolve source metadata for docker.io/{0}: docker.io/{0}: not found",
+            "9.2-cudnn7-devel-ubuntu16.04",
+        ),
+        ("manifest for {0} not found: manifest unknown: manifest unknown", "11.1-base"),
+        (
+            "initializing source docker://{0}: reading manifest 10.0-base in docker.io/nvidia/cuda: manifest unknown",
+            "10.0-base",
+        ),
+        ("failed to resolve source metadata for ::///: ::///: not found", ""),
+        ("manifest for example/own:1 not found: manifest unknown", ""),
+    ],
+)
+def test_an_image_that_its_registry_refuses_is_judged_as_lint_judges_it(said, tag):
+    report = examine(Question(pasted=f"ERROR: {said.format(f'nvidia/cuda:{tag}')}\n"), MATRIX)[0]
+    assert [one.code for one in report.findings] == (["base-tag-gone"] if tag else [])
+    assert all("nvidia/cuda:1" in one.fix.text for one in report.findings)
+
+
 def test_a_package_that_condas_channels_lack_is_asked_of_the_channel_that_has_it(prescribes):
     text = "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - cudatoolkit=10.1\n"
     prescribes(text, "platform-unsupported", "conda install cudatoolkit=10.1 -c conda-forge", "WSL2")

@@ -22,6 +22,53 @@ NVVM = (
 
 # A text as people paste it -> the first finding, what its fix holds, and what it never holds.
 PASTED = {
+    "a wheel of PyG beside conda-forge's torch": (
+        (
+            "$ conda list torch\npytorch      2.1.2     cuda120_py311h25b6552_301    conda-forge\n"
+            "OSError: site-packages/torch_sparse/_version_cuda.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs"
+        ),
+        ("abi-mismatch", "pip install --no-build-isolation --no-deps", "data.pyg.org"),
+    ),
+    "a wheel of PyG beside the torch of an image of NVIDIA's, in a text with a title": (
+        (
+            "# undefined symbol with cuda12.3\nin nvcr.io/nvidia/pytorch:24.01-py3\n"
+            "OSError: dist-packages/torch_cluster/_version_cuda.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs"
+        ),
+        ("abi-mismatch", "no wheel is made for NVIDIA's own torch", "LD_LIBRARY_PATH"),
+    ),
+    "a torch that NVIDIA built": (
+        (
+            "torch==2.3.0a0+40ec155e58.nv24.03\n"
+            "ImportError: dist-packages/torch_scatter/_version_cuda.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs"
+        ),
+        ("abi-mismatch", "--no-build-isolation", "data.pyg.org"),
+    ),
+    "a wheel for a Mac, by its address": (
+        (
+            "pip install https://example.org/v2.16/tensorflow-2.16.1-cp310-cp310-macosx_13_0_arm64.whl\n"
+            '>>> tf.config.list_physical_devices("GPU")\n[]'
+        ),
+        ("cpu-only-build", "pip install tensorflow-metal", "nvidia-smi"),
+    ),
+    "a library of ROCm without code for a target that the text names": (
+        "HIP error: invalid device function\nFile: /src/hypre/hip_blas.cpp; line: 12\nIs it made for my gfx1032?",
+        ("rocm-gfx-unsupported", "HSA_OVERRIDE_GFX_VERSION=10.3.0", "torch"),
+    ),
+    "a driver that answered": (
+        (
+            "NVIDIA-SMI 470.57.02    Driver Version: 470.57.02    CUDA Version: 11.4\ntorch==1.9.0+cu111\n"
+            ">>> torch.cuda.is_available()\nFalse"
+        ),
+        ("uvm-not-ready", "modprobe nvidia_uvm", "driver"),
+    ),
+    "collect_env with a driver and a GPU, and no CUDA": (
+        (
+            "Collecting environment information...\nPyTorch version: 1.7.1\nIs debug build: False\n"
+            "CUDA used to build PyTorch: 10.2\nIs CUDA available: False\n"
+            "GPU models and configuration: GPU 0: Tesla V100-PCIE-16GB\nNvidia driver version: 450.80.02\n"
+        ),
+        ("uvm-not-ready", "modprobe nvidia_uvm", "driver"),
+    ),
     "Triton's own ptxas is older than the GPU": (
         (
             "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"

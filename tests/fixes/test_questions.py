@@ -62,6 +62,8 @@ def test_no_command_of_another_platform_or_vendor_is_asked_for():
     assert not any(run.startswith(("ls", "env ", "ldconfig", "lsmod")) for run in windows)
     amd = [one.run for one in asked(BLIND, gpus=[{"name": "AMD Radeon RX 7900 XTX", "target": "gfx1100"}]).questions]
     assert "nvidia-smi" not in amd
+    nvidia = [one.run for one in asked(BLIND, driver="470.57.02", builds={"torch": {"runtime": "cuda11.3"}}).questions]
+    assert not any(run.startswith("rocminfo") for run in nvidia)
 
 
 def test_what_is_known_is_not_asked_for():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.reading import read
-from compat.reading.commands import image_of, typed
+from compat.reading.commands import image_of, requirements, typed
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,15 @@ def test_a_table_is_no_log_of_compose():
 
     assert said("web-1  | listening\nweb-1  | torch.cuda.is_available() is False\n")["compose"]
     assert not said("GPU | listed twice\ngpu | A100\ngpu | H100\n").get("compose")
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "version"),
+    [
+        ("pip install torch===1.5.1 -f https://download.pytorch.org/whl/torch_stable.html", "torch", "1.5.1"),
+        ("pip install ./flash_attn-2.5.8%2Bcu122-cp311-cp311-linux_x86_64.whl", "flash-attn", "2.5.8+cu122"),
+        ("pip install https://example.org/a/jaxlib-0.4.30-cp312-cp312-macosx_11_0_arm64.whl", "jaxlib", "0.4.30"),
+    ],
+)
+def test_a_release_is_asked_for_by_any_spelling(line, name, version):
+    assert requirements([line]) == {name: version}

@@ -158,3 +158,12 @@ WORDS = ("GPU", "not", "container", "docker", "driver", "CUDA", "torch", "CPU", 
 def test_words_alone_are_never_an_error(words):
     findings = judge(host(), shipped(), error=" ".join(words)).findings
     assert {item.severity for item in findings} <= {"warning", "info"}
+
+
+@pytest.mark.parametrize(("package", "toolkit"), [("tensorflow", "11.0"), ("torch", "10.2"), ("torch", "11.0")])
+def test_the_list_of_targets_is_named_to_torch_alone_and_of_targets_that_the_toolkit_has(package, toolkit):
+    found = report(
+        "", packages={package: "2.4.0"}, cuda_toolkit=toolkit, gpus=[{"name": "RTX 3080", "target": "sm_86"}]
+    )
+    changes = next(one for one in found.findings if one.code == "toolkit-too-old-for-arch").fix.changes
+    assert bool(changes) is ((package, toolkit) == ("torch", "11.0"))

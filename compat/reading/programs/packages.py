@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import compat.reading.values as values
+from compat.facts import Build
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import Page, Pair, ends
 from compat.reading.program import Program, View, said
@@ -61,6 +62,7 @@ _OF_SYSTEM: Final = (
     ("nvidia-container-toolkit", "container_toolkit", Weight.LISTED),
 )
 _OF_UBUNTU = re.compile(r"ubuntu0\.(\d\d\.\d\d)\.\d")  # updates of a release: 535.113.01-0ubuntu0.22.04.1
+_FOR = re.compile(r"(?:^|_)(?:cuda(\d\d?)\.?(\d)(?=[._p])|cpu)")  # cuda118_py312h3690e1b_301, py3.7_cuda10.0.130_0
 _VIRTUAL = re.compile(r"__(cuda|glibc)=(\d[\d.]*)")
 # A branch that ``uv pip tree`` and ``uv tree`` draw, after the lines of a box have become dashes.
 _BRANCH = re.compile(r"^[|\s]{0,60}-{3}\s([A-Za-z][\w.\-]{0,80}) v(\d[\w.+!-]{0,60})(?: \(\*\))?\s*$")
@@ -242,6 +244,9 @@ def _conda(name: str, version: str, build: str, channel: str | None) -> Iterator
         yield Claim("python", version, weight=Weight.LISTED)
     elif name == "cudnn":
         yield Claim("cudnn", version, weight=Weight.LISTED)
+    elif name == "pytorch" and (found := _FOR.search(build)):
+        runtime = f"cuda{found[1]}.{found[2]}" if found[1] else "cpu"
+        yield Claim("builds", Build(runtime=runtime, location=channel or ""), key="torch", weight=Weight.HINT)
     yield _package(name, version, "packages" if "pypi" in {build, channel} else "conda_packages")
 
 

@@ -56,6 +56,8 @@ _NEEDLES: Final = (
 _LISTED = re.compile(r"\[(pip3?|conda)\]\s+([A-Za-z][\w.\-]*)\s*(?:==|\s)\s*\(?([\w.+!-]+)\)?")
 _CUDNN_FILE = re.compile(r"libcudnn(?:_\w+)?\.so\.(\d+\.\d+(?:\.\d+)?)|cudnn(?:_\w+?)?64_(\d+)\.dll")
 _TORCHVISION = re.compile(r"\(torchvision:\s*([\w.+]+)\)")
+# Lines below "Is CUDA available" among which GPUs and driver are told.
+_GPUS: Final = 24
 # Lines read below "Probably one of the following"; cuDNN 8 and 9 ship eight libraries.
 FILES: Final = 8
 
@@ -102,10 +104,14 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
 
 
 def _started(pair: Pair) -> Iterator[Claim]:
-    """That CUDA starts: where torch is one for ROCm, HIP does."""
+    """That CUDA starts, or does not where a driver answered for GPUs: where torch is one for ROCm, HIP does."""
     above = "\n".join(pair.page.text_at(pair.index - back) for back in range(1, 16))
-    if re.search(r"CUDA used to build PyTorch: \d", above) and pair.value.lower() in {"true", "yes"}:
+    if not re.search(r"CUDA used to build PyTorch: \d", above):
+        return
+    if pair.value.lower() in {"true", "yes"}:
         yield Claim("cuda_init", "ok")
+    elif re.search(r"GPU 0: \w(?s:.*)Nvidia driver version: \d", "\n".join(pair.below(_GPUS))):
+        yield Claim("cuda_init", f"CUDA available: {pair.value}")
 
 
 def _driver(pair: Pair) -> Iterator[Claim]:

@@ -126,7 +126,7 @@ class ContainerNoGpu(Rule):
         if not host.container and host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
         if not host.container:
-            elsewhere = host.absent("container") or host.platform in {"windows", "darwin"}
+            elsewhere = host.absent("container") or host.platform in {"windows", "darwin"} or host.driver
             return Fits("") if elsewhere or has_no_device(host) else None
         return self._inside(host, signals, commands)
 

@@ -101,7 +101,7 @@ class NoDriver(NvidiaRule):
         cards = [gpu for gpu in host.gpus or () if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
         if host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
-        named = host.driver_cuda and signals.get("found-no-driver", "insufficient-35")
+        named = host.driver_cuda and (host.gpus is None or signals.get("found-no-driver", "insufficient-35"))
         answers = host.driver and (cards or named) and not host.l4t and "smi-failed" not in signals
         if answers or signals.saying("driver-there"):
             is_ours = host.driver and not host.container

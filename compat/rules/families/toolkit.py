@@ -13,7 +13,7 @@ from compat.changes import Example, System, Variable, install
 from compat.findings import Fix, Severity
 from compat.joints.verdict import FITS, Clash
 from compat.rules.families.arch_age import dropped
-from compat.rules.lookups import cite, is_version
+from compat.rules.lookups import cite, is_version, knows
 from compat.rules.rule import Fits, Found, NvidiaRule, Outcome, Rule, assumed, told
 from compat.rules.stack import Installed, named
 from compat.sentences import Sentence
@@ -112,7 +112,7 @@ class ToolkitTooOldForArch(NvidiaRule):
     asks = ("cuda_toolkit", "gpus")
     changes = (Variable("TORCH_CUDA_ARCH_LIST", "8.0+PTX"),)
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+    def check(self, case: Case, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """The toolkit is older than the device's architecture, or so new that it dropped it.
 
         A target that a message names and that toolkits gave up is the target's fault: it is too old.
@@ -121,7 +121,9 @@ class ToolkitTooOldForArch(NvidiaRule):
             return Fits("")
         if host.cuda_toolkit is None or not is_version(host.cuda_toolkit):
             return None
-        at_work = compiling(signals, commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
+        at_work = compiling(signals, case.commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
+        torch = {"torch"} >= {item.name for item in case.installed}  # whose build helper alone reads the list
+        own = torch and knows(matrix, host.cuda_toolkit, "sm_80") == "known"
         named = [signals.value("arch"), *re.split(r"[\s;,]+", (host.env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
         asked = {str(device).replace("compute", "sm") for text in named if (device := sm(text))}
         for target in (*asked, *(gpu.target for gpu in (host.gpus or ()) if gpu.target)):
@@ -132,6 +134,7 @@ class ToolkitTooOldForArch(NvidiaRule):
                     facts=("cuda_toolkit", *(("gpus",) if (host.gpus or ()) else ())),
                     sources=cite(matrix, *found.rows),
                     severity=None if at_work else "info",
+                    fix=None if own else Fix("Take a toolkit that has the target, where you compile for it."),
                 )
         return None
 
