@@ -151,6 +151,8 @@ def _of_another(name: str, rows: Sequence[Soname], subject: Subject) -> Fix | No
     majors = {row.package.rpartition("-cu")[2] for row in rows}
     if not here or series(here) in majors or not all(map(str.isdigit, majors)):
         return None
+    if name.startswith("libcudnn") and int(series(here)) < min(map(int, majors)):
+        return _unpackaged(name, subject)  # no wheel brings it for that CUDA, and NVIDIA does (cuDNN support matrix)
     return _rebuilt(name, max(majors), here, subject)
 
 

@@ -8,7 +8,7 @@ from compat.findings import Ask, Finding, Report
 from compat.reading.commands import requirements
 from compat.rules.engine import facts_of
 from compat.rules.registry import RULES
-from compat.rules.stack import canonical, vendors_of
+from compat.rules.stack import FRAMEWORKS, canonical, vendors_of
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ _PROGRAMS: Final = (
     ),
     (('python -c "import paddle; paddle.utils.run_check()"',) * 3, "builds gpus driver_cuda cudnn", "paddlepaddle"),
     (("pip list",) * 3, "packages builds conda_packages package_requires", ""),
+    (
+        ('python -c "import platform, sys; print(platform.platform()); print(sys.version)"',) * 3,
+        "python platform arch os kernel glibc",
+        "python",
+    ),
     (("dotnet list package",) * 3, "packages", "dotnet"),
     (("env | grep -E 'CUDA|NVIDIA|HIP|HSA|LD_LIBRARY'", "set CUDA", ""), "env", ""),
     (("ldconfig -p | grep -E 'libcu|libnv'", 'where /R "%CUDA_PATH%" *.dll', ""), "libraries cudnn", ""),
@@ -59,6 +64,8 @@ _PROGRAMS: Final = (
     (("nvidia-ctk --version", "", ""), "container_toolkit toolkit_config cdi_devices", "docker"),
     (("cat /etc/os-release; uname -a; ldd --version", "ver", "sw_vers"), "os platform kernel glibc libc", ""),
 )
+# Findings on what could not be installed.
+_UNINSTALLED: Final = frozenset({"python-unsupported", "platform-unsupported"})
 # Programs that speak on the machines of one vendor alone.
 _SPEAKERS: Final = {
     **dict.fromkeys(("hip", "hsa", "rocminfo", "miopen", "rocblas", "amd-smi"), "amd"),
@@ -78,8 +85,9 @@ def questions(report: Report, case: Case) -> tuple[Ask, ...]:
     titles = {one.code: one.title for one in open_causes}
     wanted = {one.code: _wanted(one, case) for one in open_causes} or {"": _unknown(_ALWAYS, case)}
     asked: list[Ask] = []
+    programs = _programs(case, absent=bool(_UNINSTALLED & {one.code for one in report.findings[:1]}))
     for _ in range(_MOST):
-        best = max(_programs(case), key=lambda program: _worth(program[1], wanted))
+        best = max(programs, key=lambda program: _worth(program[1], wanted))
         decided = [code for code, facts in wanted.items() if facts & best[1]]
         if not decided:
             break
@@ -100,8 +108,11 @@ def _unknown(facts: tuple[str, ...], case: Case) -> frozenset[str]:
     return frozenset(name for name in facts if not case.host.known(name))
 
 
-def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
-    """The programs of this platform, of the vendors that are there or speak, and of the frameworks in question."""
+def _programs(case: Case, *, absent: bool) -> list[tuple[str, frozenset[str]]]:
+    """The programs of this platform, of the vendors that are there or speak, and of the frameworks in question.
+
+    ``absent``: whether what is in question could not be installed, so that no module of it can be asked.
+    """
     column = {"windows": 1, "darwin": 2}.get(case.host.platform or "", 0)
     spoken = {canonical(item.signal.program) for item in case.signals}
     named = {*map(canonical, case.signals.said.get("called", ())), *(item.name for item in case.installed)}
@@ -111,12 +122,15 @@ def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
     vendors = vendors_of(case.host) or {_SPEAKERS[one] for one in spoken & _SPEAKERS.keys()}
     vendors = vendors or {"nvidia"} & {"nvidia" * bool(case.host.driver or case.host.driver_cuda)}
     away = {"nvidia": case.host.l4t, "docker": case.host.container not in {None, "docker"}}  # a board has no nvidia-smi
-    own = {"", "docker", *others, *torch, *(vendors or {"nvidia", "amd"})} - {one for one, gone in away.items() if gone}
+    own = {"", "docker", "python", *others, *torch, *(vendors or {"nvidia", "amd"})} - {
+        one for one, gone in away.items() if gone
+    }
     heard = {case.host.source(name).partition(" line")[0] for name in case.host}  # these programs have answered
     tongues = {one for one in ("dotnet", "foreign") if case.signals.said.get(one)}
     if tongues and not case.signals.said.get("frame") and not case.host.known("python"):
-        own = own - others - torch | tongues
+        own = own - others - torch - {"python"} | tongues
         heard = {*heard, "pip list"}
+    own = own - {*FRAMEWORKS} if absent else own
     return [
         (commands[column], frozenset(facts.split()))
         for commands, facts, of in _PROGRAMS

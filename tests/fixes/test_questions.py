@@ -175,3 +175,17 @@ def test_the_script_has_the_lines_of_a_repository_that_are_too_long_beside_a_fin
 def test_who_only_writes_of_another_language_is_asked_as_before():
     found = [one.run for one in asked(f"I tried TorchSharp and ai.djl, too. {BLIND}", platform="linux").questions]
     assert "python -m torch.utils.collect_env" in found
+
+
+def test_what_could_not_be_installed_is_not_asked():
+    text = "ERROR: Could not find a version that satisfies the requirement torch==1.7.0 (from versions: 0.1.2)"
+    found = [one.run for one in asked(text).questions]
+    assert found[0].startswith('python -c "import platform, sys;')
+    assert not any("torch" in one for one in found)
+
+
+def test_a_cudnn_that_no_wheel_brings_for_the_cuda_here_is_nvidias_own():
+    text = "torch==1.8.1\nCUDA Version: 10.2\nImportError: libcudnn.so.8: cannot open shared object file: No such file"
+    first, *rest = examine(Question(pasted=text), MATRIX)[0].findings
+    assert "Install cuDNN 8 for CUDA 10.2" in first.fix.text
+    assert not rest

@@ -153,8 +153,10 @@ class LibraryMismatch(Rule):
                     facts=("libraries", "env.LD_LIBRARY_PATH", item.fact),
                     severity=None if signals.pointing("library-mismatch") else "warning",
                 )
-            serves = joint.stands_in(have, item.cudnn) == FITS
-            if (system or signals.pointing("library-mismatch")) and not serves:
+            serves, heard = joint.stands_in(have, item.cudnn) == FITS, signals.pointing("library-mismatch")
+            if (
+                system or (heard and "library" not in heard.values)
+            ) and not serves:  # a file that is missing is not loaded
                 detail = f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}"
                 return Found(detail=detail, facts=("cudnn", item.fact))
         return self._nccl(host, signals) or self._hsa(host, matrix, signals)
