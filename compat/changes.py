@@ -13,7 +13,6 @@ from compat.facts import Build, Fact, Host
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.sentences import Sentence
-from compat.versions import admits
 
 _TOOLKIT: Final = "/usr/local/cuda-{}"  # where NVIDIA's packages put one
 
@@ -78,6 +77,8 @@ class Install:
 
     def moves(self, there: Mapping[str, str]) -> bool:
         """Whether it changes anything beside what is there: a release that it admits stays as it is."""
+        from compat.versions import admits
+
         asked = ((one, there.get(normalise(one.name), "")) for one in self.packages)
         stays = all(
             have and not one.extras and admits(f"=={one.version}" if one.version else one.spec, have)

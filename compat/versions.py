@@ -29,6 +29,7 @@ _SIGN: Final = pattern(r"(?=[=!<>])")
 # A marker that compares texts alone, in the spelling of ``packaging``: no import is needed to read it.
 _PLAIN: Final = r'(?:sys_platform|platform_system|platform_machine|os_name|implementation_name) == "[A-Za-z]\w*"'
 PLAIN_MARKER: Final = pattern(rf"{_PLAIN}(?: and {_PLAIN})*")
+_PRE: Final = pattern(r"\d(?:a|b|rc|\.dev)\d")  # a pre-release
 _BOUND: Final = pattern(r"([=!<>]=|[<>])([0-9]{1,9}(?:\.[0-9]{1,9}){0,5})")
 _SIGNS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {
     "==": operator.eq,
@@ -170,8 +171,11 @@ def _bounds(spec: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 @lru_cache(maxsize=65536)
 def _contains(spec: str, version: str) -> bool:
-    if (bounds := _bounds(spec)) and is_release(version):
+    bounds = _bounds(spec)
+    if bounds and is_release(version):
         return all(_SIGNS[sign](release(version), bound) for sign, bound in bounds)
+    if bounds and _PRE.search(version):
+        return False  # none of the bounds names one
     wanted = specifier(spec)
     return wanted is not None and wanted.contains(version, prereleases=bool(wanted.prereleases))
 

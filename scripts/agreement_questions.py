@@ -129,8 +129,7 @@ class Question:
 def pin_of(build: Build) -> str:
     """The requirement that means this build."""
     extras = f"[{','.join(build.extras)}]" if build.extras else ""
-    local = f"+{build.local}" if build.local else ""
-    return f"{build.package}{extras}=={build.version}{local}"
+    return f"{build.package}{extras}=={build.full_version if build.local else build.version}"
 
 
 @cache
