@@ -6,7 +6,7 @@ from compat.app.doctor import judged
 from compat.facts import Gpu, host
 from compat.matrix import matrix
 
-NVIDIA = "https://developer.download.nvidia.com/compute/redist/jp/v511/pytorch/"
+NVIDIA = "https://developer.download.nvidia.com/compute/redist/jp/v512/pytorch/"
 ADA = [Gpu(name="NVIDIA GeForce RTX 4090", vendor="nvidia", target="sm_89")]
 ORIN = [Gpu(name="Orin (nvgpu)", vendor="nvidia", target="sm_87", integrated=True)]
 
@@ -38,7 +38,7 @@ def test_a_desktop_is_never_sent_to_the_wheels_for_boards(version):
         ),
         (
             "35.4.1",
-            "pip install torch==2.0.0+nv23.05 --find-links " + NVIDIA,
+            "pip install torch==2.1.0a0+41361538.nv23.06 --find-links " + NVIDIA,
         ),
     ],
 )
