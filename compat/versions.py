@@ -201,6 +201,19 @@ def admits(spec: str, version: str) -> bool | None:
     return None if not met and plain.is_prerelease and "+" in version else met
 
 
+def wheel(file: str) -> tuple[str, str] | None:
+    """The distribution and the version that a wheel's file is of, by its name; none for any other file."""
+    if not file.endswith(".whl"):
+        return None
+    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+    try:
+        name, version, _, _ = parse_wheel_filename(file)
+    except InvalidWheelFilename:
+        return None
+    return name, str(version)
+
+
 def wheel_pythons(file: str) -> list[str]:
     """The Pythons that a wheel is for alone, by its file's name, ``3.10``; none for one of many, or any other file."""
     from packaging.utils import InvalidWheelFilename, parse_wheel_filename

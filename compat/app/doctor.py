@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
 
 _NODE: Final = pattern(r'"kind": ?"Node"')  # as kubectl prints each of its nodes
-# An image that its registry does not have, as BuildKit, Docker's daemon and Podman name it.
-_REFUSED: Final = pattern(
-    r"failed to resolve source metadata for ([\w./:-]{3,200}): [\w./:-]{3,200}: not found|"
-    r"manifest for ([\w./:-]{3,200}) not found|docker://([\w./:-]{3,200}): reading manifest [^\n]{1,300} unknown"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,19 +90,18 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
 
 def _with_files(found: Report, text: str, matrix: Matrix, *, chosen: tuple[tuple[str, ...], tuple[str, ...]]) -> Report:
     """The report with the errors of the Dockerfiles that its text holds, of codes that are to be told: lint's."""
-    refused = tuple(dict.fromkeys(filter(None, (name for each in _REFUSED.findall(text) for name in each))))
-    if "FROM " not in text and not refused:
+    from compat.sources.pasted import asks, refused
+
+    missing = tuple(refused(text))
+    if "FROM " not in text and not missing:
         return found
     from compat.lint import lint
     from compat.rules import RULES
-    from compat.sources import dockerfile
-    from compat.sources.pasted import asks
 
     sure = {one.code for one in found.findings if one.confidence != "possible"}
-    files = [ask for ask in asks(text) if ask.kind == "dockerfile"]
-    files += [dockerfile.read(f"FROM {name}\n", "the image") for name in refused]
+    files = (*(ask for ask in asks(text) if ask.kind == "dockerfile"), *missing)
     reports = (lint(ask, matrix, select=chosen[0], ignore=chosen[1]) for ask in files)
-    told = {*RULES, *(["base-tag-gone"] if refused else [])} - sure  # of the image's steps parts may be left out
+    told = ({*RULES, "base-tag-gone"} if missing else {*RULES}) - sure  # of the image's steps parts may be left out
     new = [one for each in reports for one in each.findings if one.severity == "error" and one.code in told]
     rest = [one for one in found.findings if one.code not in {each.code for each in new}]
     return replace(found, findings=ranked((*rest, *new)), questions=()) if new else found

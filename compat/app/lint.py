@@ -22,7 +22,7 @@ from compat.lazy import dataclass
 from compat.sources import environment, origins, requirements
 from compat.sources.files import edited
 from compat.sources.installers import ADDING
-from compat.sources.values import HEEDED, PROJECT, PROJECT_FILE, Ask, Install
+from compat.sources.values import PROJECT, PROJECT_FILE, Ask, Install
 from compat.untrusted import table
 
 if TYPE_CHECKING:
@@ -282,17 +282,15 @@ def _projected(step: Install, folders: tuple[Path, ...]) -> tuple[Install, ...]:
 
 def _heeding(step: Install, folders: tuple[Path, ...]) -> Install:
     """A step of uv with what the file of its project says of builds; what cannot be read stays open."""
-    place = next((word.removeprefix(HEEDED) for word in step.options if word.startswith(HEEDED)), "")
-    path = _named(place, folders) if place else None
+    path = _named(step.heeds, folders) if step.heeds else None
     if path is None:
         return step
     try:
         tool = table(tomls.parsed(read_text(str(path), limit=LIMIT), path.name).get("tool"))
     except InputError:
         return step
-    kept = tuple(word for word in step.options if not word.startswith(HEEDED))
     open_ = origins.of_project(tool).unisolated & {"*", *(request.name for request in step.requests)}
-    return replace(step, options=(*kept, "--no-build-isolation") if open_ else kept)
+    return replace(step, heeds=None, options=(*step.options, "--no-build-isolation") if open_ else step.options)
 
 
 def _locked(folder: Path) -> dict[str, str]:

@@ -108,14 +108,13 @@ def _retyped(subject: Subject) -> Fix | None:
         name = typed.partition(SERVICE)[2].split()[0]
         way = "devices: /dev/kfd and /dev/dri" if amd else _RESERVED
         return Fix(f"Give the service {name} the GPU in the compose file: {way}.")
-    if not typed or not _is_said_again(re.sub(r"^\$\s*", "", typed)):
+    if not typed or not _is_said_again(_bare(typed)):
         return None
     engine = container_of([typed])
     option = options_of(Container(gpus=True, engine=engine))
     if amd:
         option = "--rocm" if engine in _SNUG else AMD_NODES
-    mended = _RUN.sub(lambda found: f"{found[0]} {option}", typed, count=1)
-    return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
+    return Fix("Start the container with the GPU.", changes=(Command(_started_with(option, _bare(typed))),))
 
 
 def computing(subject: Subject) -> Fix | None:
@@ -145,9 +144,9 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
     change = replace(WITH_AMD if change.gpus and _ROCM.search(image) else change, image=image)
     engine = container_of(case.commands) or change.engine
     if change.command == "run" and change.options and " " not in change.options and not (change.gpus or change.group):
-        typed = next((re.sub(r"^\$\s*", "", one) for one in case.commands if _RUN.search(one)), "")
+        typed = next((_bare(one) for one in case.commands if _RUN.search(one)), "")
         if typed and engine not in _SNUG and _is_said_again(typed):
-            return (Command(_with_option(typed, change.options)),)
+            return (Command(_started_with(change.options, _without(change.options, typed))),)
     if change.command != "run" or engine == change.engine:
         return (change,)
     if engine in {"podman", "nerdctl"}:
@@ -158,10 +157,19 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
     return (replace(change, engine=engine, command="exec"),) if snug else ()
 
 
-def _with_option(command: str, option: str) -> str:
-    """A command that starts a container, with one more option, in the place of that option where it was typed."""
-    name = re.escape(option.partition("=")[0])
-    return _RUN.sub(lambda found: f"{found[0]} {option}", re.sub(rf" {name}[= ]\S+", "", command), count=1)
+def _bare(command: str) -> str:
+    """A command without the prompt that a text shows before it."""
+    return re.sub(r"^\$\s*", "", command)
+
+
+def _started_with(options: str, command: str) -> str:
+    """A command that starts a container, with more options."""
+    return _RUN.sub(lambda found: f"{found[0]} {options}", command, count=1)
+
+
+def _without(option: str, command: str) -> str:
+    """A command without an option, whatever its value there is."""
+    return re.sub(rf" {re.escape(option.partition('=')[0])}[= ]\S+", "", command)
 
 
 def _with_nodes(subject: Subject) -> Fix | None:
@@ -256,8 +264,8 @@ def _of_nvidia(subject: Subject) -> Fix:
         line = "sudo nvidia-ctk config --in-place --set nvidia-container-cli.no-cgroups=true"
         return Fix(text, changes=(Command(line, "linux"),))
     if typed and _UNSEALED not in typed and _is_said_again(typed):
-        mended = _RUN.sub(lambda found: f"{found[0]} {_UNSEALED}", typed, count=1)
-        return Fix("Where SELinux enforces, let the container pass it.", changes=(Command(mended),))
+        changes = (Command(_started_with(_UNSEALED, typed)),)
+        return Fix("Where SELinux enforces, let the container pass it.", changes=changes)
     text = "Let every user open NVIDIA's nodes, /dev/nvidia*, whose modes this shows."
     return Fix(text, changes=(Command("ls -l /dev/nvidia*", "linux"),))
 

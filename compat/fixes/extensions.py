@@ -89,8 +89,8 @@ def rebuild(name: str, subject: Subject) -> Fix:
 def _maker(name: str, subject: Subject) -> str:
     """Whose build of a framework is here, where no wheel of an extension is for it: its C++ ABI is its own."""
     build, version = (subject.host.builds or {}).get(name), subject.packages.get(name, "")
-    named = (subject.host.image or "", *subject.said("image"))
-    rows = [row for row in subject.matrix.table("images") if row.framework and f"{row.repository}:{row.tag}" in named]
+    named = {subject.host.image or "", *subject.said("image")}
+    rows = [row for row in subject.matrix.table("images") if row.framework and named.intersection(row.references())]
     if any(OWN.search(one) for one in (version, *(row.framework for row in rows))):
         return "NVIDIA" if rows or ".nv" in version else "somebody"
     return "conda-forge" if build and build.location == "conda-forge" else ""

@@ -120,7 +120,8 @@ def _programs(case: Case, *, absent: bool) -> list[tuple[str, frozenset[str]]]:
     asked = {*map(canonical, requirements(case.commands))} - {"torch"}
     torch = {"torch"} if "torch" in named or not (others or asked) else set[str]()
     vendors = vendors_of(case.host) or {_SPEAKERS[one] for one in spoken & _SPEAKERS.keys()}
-    vendors = vendors or {"nvidia"} & {"nvidia" * bool(case.host.driver or case.host.driver_cuda)}
+    if not vendors and (case.host.driver or case.host.driver_cuda):
+        vendors = {"nvidia"}
     away = {"nvidia": case.host.l4t, "docker": case.host.container not in {None, "docker"}}  # a board has no nvidia-smi
     own = {"", "docker", "python", *others, *torch, *(vendors or {"nvidia", "amd"})} - {
         one for one, gone in away.items() if gone

@@ -101,11 +101,7 @@ class Subject:
     @property
     def named(self) -> tuple[Gpu, ...]:
         """The one card or target that a text names where no fact states a GPU: what is prescribed is for that."""
-        if self.host.known("gpus"):
-            return ()
-        names, bare = dict.fromkeys(self.said("card")), {*self.said("gfx")}
-        if len(bare) == 1 and not names:
-            return tuple(Gpu(name=one, vendor="amd", target=one) for one in bare)
+        names = dict.fromkeys(self.said("card")) if not self.host.known("gpus") else ()
         found = {name: find_gpu(self.matrix, name) for name in names}
         targets = {(row.target, row.vendor) for rows in found.values() for row in rows}
         if len(targets) != 1 or not all(found.values()):

@@ -197,6 +197,13 @@ def _indexes(matrix: Matrix, package: str) -> frozenset[str]:
     return frozenset(build.index for build in matrix.builds(package) if build.variant)
 
 
+@lru_cache(maxsize=1024)
+def has_unread(matrix: Matrix, index: str, package: str) -> bool:
+    """Whether an index lists files of a package of which the matrix has none."""
+    listed = any(row.name == index and package in row.beside for row in matrix.table("indexes"))
+    return listed and index not in _indexes(matrix, package)
+
+
 # --- sentences ---
 
 

@@ -14,7 +14,7 @@ from compat.lint.finding import finding, of_base
 from compat.lint.scene import SCRIPT
 from compat.matrix import measured
 from compat.sources import files
-from compat.sources.values import BUILT, HEEDED, PROJECT, Command
+from compat.sources.values import BUILT, PROJECT, Command
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -208,8 +208,7 @@ def isolated(scene: Scene) -> Iterator[Finding]:
         for one in step.requests if apart else ():
             if _imports_torch(one, step, scene.matrix):
                 detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
-                heeds = any(word.startswith(HEEDED) for word in step.options)  # a file that is not at hand
-                level: Severity = "warning" if unsure or heeds else "error"
+                level: Severity = "warning" if unsure or step.heeds is not None else "error"
                 fix, code = "Install torch first, then this with --no-build-isolation.", "build-tools-missing"
                 yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)
                 return

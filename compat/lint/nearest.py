@@ -58,22 +58,20 @@ def together(wish: str, machine: Host, scene: Scene) -> str:
     pins = [f"{one.name}=={one.exact}" for one in known if one.exact]
     others = tuple(one for one in pins if one.partition("==")[0] != wish.partition("==")[0])
     found = plan(wish, others, machine, scene)
-    asked = {_placed(one, one.requirement, scene): one for one in found.builds if one.asked} if found else {}
-    new = {text: one for text, one in asked.items() if text not in {wish, *others}}
+    asked = [(one, _index_of(one, scene)) for one in found.builds if one.asked] if found else []
+    new = [(one, place) for one, place in asked if place or one.requirement not in {wish, *others}]
     places: dict[str, list[str]] = {}
-    for text in new:
-        name, at, place = text.partition(" from ")
-        places.setdefault(at + place, []).append(name)
+    for one, place in new:
+        places.setdefault(place, []).append(one.requirement)
     names = " and ".join(" and ".join(held) + place for place, held in places.items())
-    first = next(iter(new.values()), None)
-    return f"Ask for {names} ({found.runtime}{found.ptx_of(first.name)})." if found and first else ""
+    return f"Ask for {names} ({found.runtime}{found.ptx_of(new[0][0].name)})." if found and new else ""
 
 
-def _placed(build: PlannedBuild, text: str, scene: Scene) -> str:
-    """A build as ``text`` asks for it, with its index where no place that the file names has a build of its CUDA."""
+def _index_of(build: PlannedBuild, scene: Scene) -> str:
+    """The index of a build, for the end of a sentence; empty where a place that the file names has one of its CUDA."""
     public = build.version.partition("+")[0]
     rows = [row for row in scene.rows(build.name) if (row.version, row.runtime) == (public, build.runtime)]
-    return f"{build.requirement}{away}" if (away := _away(build.name, rows, build.index, scene)) else text
+    return _away(build.name, rows, build.index, scene)
 
 
 def _away(name: str, rows: Sequence[Build], index: str, scene: Scene) -> str:
@@ -126,8 +124,8 @@ def beside(moving: Taken, kept: Taken, scene: Scene) -> str:
             told = ""
         elif told == pin(moving):  # where neither release moves, it is another build of the one that stays
             told = f"{_named(kept)}=={other.version}"
-        else:
-            told = _placed(new, told, scene)
+        elif place := _index_of(new, scene):
+            told = new.requirement + place
         known[wish, rest] = told if told != pin(kept) else ""
     return known.get((wish, rest), "")
 

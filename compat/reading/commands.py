@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from compat.lazy import pattern
+from compat.versions import wheel
 
 # Command lines of one text that are read.
 MOST: Final = 200
@@ -88,7 +89,6 @@ _COMPILES: Final = pattern(
 )
 _INDEX: Final = pattern(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
 _REQUIREMENT: Final = pattern(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(={1,3}|~=|>=)\s*([\d][\w.+*-]{0,24})")
-_FILE: Final = pattern(r"(?:.*/)?([A-Za-z][\w.]*)-(\d[\w.+!]*)-(?:\d\w*-)?(?:cp|py)\d[\w.]*-[\w.]+-[\w.]+\.whl")
 _INSTALLED: Final = pattern(
     r"\b(?:pip3?|uv pip|(?:micro)?mamba|conda|uv|poetry)\s+(?:install|add|create)\b([^\n|;&]{0,400})"
 )
@@ -205,8 +205,8 @@ def requirements(commands: Sequence[str]) -> dict[str, str]:
         for rest in _INSTALLED.findall(command):
             for word in _VALUED.sub("", rest).split():
                 plain = word.strip("\"'")
-                if match := _FILE.match(unquote(plain)):
-                    found[match[1].lower().replace("_", "-")] = match[2]
+                if file := wheel(unquote(plain.partition("#")[0].rpartition("/")[2])):
+                    found[file[0]] = file[1]
                 elif match := _REQUIREMENT.match(plain):
                     found[match[1].lower()] = match[4]
                 elif re.fullmatch(r"[A-Za-z][\w.-]*(\[[\w,-]*\])?", plain):

@@ -98,8 +98,8 @@ def _with_targets(host: Host, matrix: Matrix) -> Host:
     gpus = host.gpus
     if not gpus or all(gpu.target and gpu.vendor for gpu in gpus):
         return host
-    driver = host.driver if versions.is_release(host.driver or "") else None
-    done = tuple(_completed(gpu, matrix, driver or "0") for gpu in gpus)
+    driver = host.driver if host.driver and versions.is_release(host.driver) else "0"
+    done = tuple(_completed(gpu, matrix, driver) for gpu in gpus)
     return Host({**host.readings, "gpus": Fact(done, host.source("gpus"))})
 
 

@@ -7,8 +7,7 @@ r"""What programs print beside their messages, captured once: whoever mends a fi
     Looking in links: https://download.pytorch.org/whl/torch_stable.html   links     the pages that were asked
     File "/home/me/.local/lib/python3.10/site-packages/numpy/__init__.py"  own       in the user's own packages
     error: Failed to build `flash-attn==2.7.4`                             unbuilt   what could not be built
-    an RTX 3060, a rx6500xt                                                card      a card by its name
-    gfx1031                                                                gfx       AMD's name of a GPU's kind
+    an RTX 3060, a rx6500xt, gfx1031                                       card      a card by its name or AMD's target
     torch.cuda.is_available()                                              called    a framework in code and tracebacks
     site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so                 frame     modules of loaders and tracebacks
     java.lang.UnsatisfiedLinkError, thread 'main' panicked at              foreign   a program that is none of Python's
@@ -28,7 +27,7 @@ _LONGEST: Final = 50_000  # characters of a text that are looked at
 _CARD: Final = pattern(
     r"(?<![\w.-])((?:RTX|GTX|RX|Quadro|Tesla|Titan|Radeon|Arc)(?:[ -]?(?:RTX|GTX|RX|Pro))?[ -]?[A-Z]{0,2}\d{3,4}"
     r"[A-Z]{0,2}"
-    r"(?: ?(?:Ti|Super|XTX?|GRE|Ada)\b)*|[AHVPB][12]00|GH200|MI\d{3}[AX]?)(?![\w.])",
+    r"(?: ?(?:Ti|Super|XTX?|GRE|Ada)\b)*|[AHVPB][12]00|GH200|MI\d{3}[AX]?|(?<!=)gfx\d{3,4}[a-f]?)(?![\w.])",
     re.IGNORECASE,
 )
 
@@ -40,7 +39,6 @@ _SAID: Final = (
     ("links", pattern(r"(?:^|\n)Looking in links: ([^\n]{1,400})")),
     ("own", pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")),
     ("card", _CARD),
-    ("gfx", pattern(r"(?<![\w.=-])(gfx\d{3,4}[a-f]?)(?!\w)")),  # a target of AMD's
     ("unbuilt", pattern(r"Failed to (?:download and )?build:? [`'\"]?([A-Za-z][\w.-]*(?:==[\w.+]+)?)")),
     ("called", pattern(r"\b(torch|tensorflow|jax|cupy)(?:_backends)?\.[a-z_]{2,}")),
     ("frame", pattern(r"(?:site|dist)-packages[/\\]((?!pip\b)\w{3,})")),

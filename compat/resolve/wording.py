@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.joints.build import is_tagged, is_unseen
-from compat.joints.packages import Objection, apart, is_proven
+from compat.joints.packages import Objection, apart, has_unread, is_proven
 from compat.joints.packages import told as sentence
 from compat.joints.platform import is_at
 from compat.joints.verdict import is_inferred
@@ -261,12 +261,8 @@ def _pair_reasons(
 def _is_sure(matrix: Matrix, objection: Objection, left: Option, right: Option) -> bool:
     """Whether an objection is proven: that of runtimes is not where the index of one has unread files of the other."""
     pairs = ((left, right), (right, left)) if objection.kind == "runtime" else ()
-    return is_proven(matrix, objection, left, right) and not any(
-        row.name == one.build.index and other.package in row.beside
-        for row in matrix.table("indexes")
-        for one, other in pairs
-        if all(build.index != row.name for build in matrix.builds(other.package))
-    )
+    unread = any(has_unread(matrix, one.build.index, other.package) for one, other in pairs)
+    return not unread and is_proven(matrix, objection, left, right)
 
 
 def _unlike(search: Search, variable: Variable, kept: dict[str, tuple[Weighed, ...]]) -> tuple[Weighed, ...]:

@@ -18,7 +18,7 @@ import compat.sources.pairs as pairs_of
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sources import files, heredocs, installers, requirements, settings, shell
-from compat.sources.values import HEEDED, PROJECT_FILE, Ask, Command, Install, Stage
+from compat.sources.values import PROJECT_FILE, Ask, Command, Install, Stage
 from compat.untrusted import json_of
 
 if TYPE_CHECKING:
@@ -98,11 +98,21 @@ class _Draft:
     def stage(self) -> Stage:
         """The finished stage."""
         return Stage(
-            name=self.name, base=self.base, written=self.written, arg=self.arg, parent=self.parent, line=self.line,
-            platform=self.platform, installs=tuple(self.installs), commands=tuple(self.commands),
-            env=self.args | self.env, env_lines=self.env_lines, carried=tuple(self.carried), user=self.user,
+            name=self.name,
+            base=self.base,
+            written=self.written,
+            arg=self.arg,
+            parent=self.parent,
+            line=self.line,
+            platform=self.platform,
+            installs=tuple(self.installs),
+            commands=tuple(self.commands),
+            env=self.args | self.env,
+            env_lines=self.env_lines,
+            carried=tuple(self.carried),
+            user=self.user,
             starts=shell.started(*self.started().values()),
-        )  # fmt: skip
+        )
 
     def started(self) -> dict[str, list[str]]:
         """The words of ENTRYPOINT and of CMD; an ENTRYPOINT of its own drops the CMD that a stage inherits."""
@@ -301,9 +311,10 @@ def _run(item: Instruction, draft: _Draft) -> None:
         draft.clones |= files.cloned(command)
         away |= command.words[0] == "cd" and bool({*command.words[-1].split("/")} & draft.clones)
         for step in installers.installs([command]):
-            options = (*step.options, *[HEEDED] * (step.manager == "uv"))  # what lies in a clone is not at hand
-            known = replace(step, files=(), options=options)
-            known = known if away else _with_project(_placed(_merged(step, draft), draft), command, draft)
+            if away:  # what lies in a clone is not at hand
+                known = replace(step, files=(), heeds="" if step.manager == "uv" else None)
+            else:
+                known = _with_project(_placed(_merged(step, draft), draft), command, draft)
             draft.installs.append(settings.applied(known, {**draft.settings, **draft.values()}))
 
 
@@ -331,7 +342,7 @@ def _with_project(step: Install, command: Command, draft: _Draft) -> Install:
     if step.action != "install" or not paths:
         return step
     if step.manager == "uv" and paths[0].endswith(PROJECT_FILE):
-        step = replace(step, options=(*step.options, f"{HEEDED}{paths[0]}"))
+        step = replace(step, heeds=paths[0])
     if own is None:
         return step
     extras = tuple(f"--extra={name}" for name in (own[1] or "").split(",") if name)

@@ -6,6 +6,7 @@ steps and a conda environment install packages, of which the names are told: of 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
@@ -24,6 +25,11 @@ _LONGEST: Final = 400  # lines of one
 # Where a file begins, by the key or instruction that its kind must have, and the lines that go on with it.
 _BEGINS: Final = pattern(r"(?P<compose>services)\s*:\s*$|(?P<conda>dependencies)\s*:\s*$|(?P<dockerfile>FROM) \S+")
 _YAML: Final = pattern(r"\s+\S|\s*(?:#|$)|- |[\w.-]{1,40}:(?:\s|$)")
+# An image that its registry does not have, as BuildKit, Docker's daemon and Podman name it.
+_REFUSED: Final = pattern(
+    r"failed to resolve source metadata for ([\w./:-]{3,200}): [\w./:-]{3,200}: not found|"
+    r"manifest for ([\w./:-]{3,200}) not found|docker://([\w./:-]{3,200}): reading manifest [^\n]{1,300} unknown"
+)
 _STEPS: Final = pattern(r"\s+\S|\s*(?:#|$)|[A-Z]{3,11} \S|\S.{0,400}\\$")
 
 
@@ -46,6 +52,15 @@ def asks(text: str) -> Iterator[Ask]:
             yield readers[kind](body, kind.title())
         except InputError:
             continue  # cut short, or no such file
+
+
+def refused(text: str) -> Iterator[Ask]:
+    """The images that a registry does not have, each as the first line of a Dockerfile; the first :data:`_MOST`."""
+    from compat.sources import dockerfile
+
+    names = dict.fromkeys(next(filter(None, found.groups())) for found in _REFUSED.finditer(text))
+    for name in islice(names, _MOST):
+        yield dockerfile.read(f"FROM {name}\n", "the image")
 
 
 def _files(text: str) -> Iterator[tuple[str, str]]:

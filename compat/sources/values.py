@@ -26,8 +26,6 @@ Manager = Literal["pip", "uv", "conda", "apt"]
 PROJECT: Final = "$project"
 PROJECT_FILE: Final = "pyproject.toml"
 PIPFILE: Final = "Pipfile"
-# Begins the option of a step that names the file of the project whose settings uv heeds there, until that is read.
-HEEDED: Final = "--heeded="
 # Stands before the words that a container starts with where these are arguments of the image's own program.
 ENTRYPOINT: Final = "$entrypoint"
 # What a step does with its packages: ``wheel`` builds or fetches them and installs nothing.
@@ -96,6 +94,8 @@ class Install:
         edits: what earlier steps did to its files: the name of a file (``*`` for any) and a script of sed.
         refused: lines of a requirements file that are no requirement, at which an installer stops.
         places: folders of the build whose files an image has been given, so that its own may lie there.
+        heeds: file of the project whose settings its tool heeds for builds, empty for one that is not at hand; ``None``
+            where there is none, or it was read.
     """
 
     manager: Manager
@@ -116,6 +116,7 @@ class Install:
     edits: tuple[tuple[str, str], ...] = ()
     refused: tuple[tuple[int, str], ...] = ()
     places: tuple[str, ...] = ()
+    heeds: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
