@@ -153,7 +153,7 @@ def is_twin(matrix: Matrix, companion: Part, leader: Part, *, kin: bool = False)
     row = matrix.packages.get(companion.package)
     if row is None or row.follows != leader.package:
         return False
-    if row.any_minor and companion.runtime and leader.runtime and not (kin or apart(companion.runtime, leader.runtime)):
+    if row.any_minor and companion.kind == "cuda" and not (kin or apart(companion.runtime, leader.runtime)):
         return False
     return kin or companion.has_minors or _shares_index(matrix, companion.package, leader.package)
 

@@ -223,8 +223,18 @@ class Matrix:
         return index is not None and index.links
 
     def _index(self, build: rows.Build) -> rows.Index | None:
-        """The row of the index that has a build; ``None`` for the default index."""
-        return next((row for row in self.table("indexes") if row.name == build.index), None) if build.index else None
+        """The row of the index that has a build; ``None`` for the default index.
+
+        Raises:
+            InputError: if there is no such row.
+        """
+        if not build.index:
+            return None
+        found: rows.Index | None = next((row for row in self.table("indexes") if row.name == build.index), None)
+        if found is not None:
+            return found
+        where = f"{build.origin or 'matrix'}, builds.{build.package} {build.version}"
+        raise InputError(f"index is {build.index!r}", where=where, expected="the name of a row of indexes")
 
     # --- toolkits and drivers -------------------------------------------------------------------------------------
 

@@ -62,5 +62,6 @@ def _pip(section: Located) -> Install:
         find_links=tuple(url for step in steps for url in step.find_links),
         files=tuple(name for step in steps for name in step.files),
         options=tuple(option for step in steps for option in step.options),
+        refused=tuple(line for step in steps for line in step.refused),
         line=section.line,
     )

@@ -222,6 +222,10 @@ PAIRS = [
     # BuildKit's documents: a word of their own outside quotes opens one
     ("FROM ubuntu:22.04\nRUN cat <<EOF > a\nx\n", "FROM ubuntu:22.04\nRUN echo '<<EOF'\nRUN cat <<EOF > a\nx\nEOF\n",
      "Dockerfile", "instruction-unknown"),
+    ("build:\n  python_packages:\n    - torch==2.0.1 numpy\n", "build:\n  python_packages:\n    - torch==2.0.1\n", "cog.yaml",
+     "requirement-unreadable"),
+    ("dependencies:\n  - pip:\n    - torch==2.0.1 numpy\n", "dependencies:\n  - pip:\n    - torch==2.0.1\n    - -e .\n",
+     "environment.yml", "requirement-unreadable"),
     (COG.format("torch==2.0.1", "0.15.2"), COG.format("torch==2.1.1", "0.16.1"), "cog.yaml", "framework-pair-mismatch"),
     # what only its repository has is compiled by the image's nvcc
     (SHADOW.format("extra-"), SHADOW.format(""), "Dockerfile", "toolkit-mismatch-extension"),

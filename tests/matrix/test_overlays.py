@@ -3,7 +3,7 @@
 import pytest
 
 from compat.app.showing import show
-from compat.errors import InputErrors
+from compat.errors import InputError, InputErrors
 from compat.matrix import matrix
 from compat.matrix.check import check
 from compat.matrix.diff import diff
@@ -51,6 +51,13 @@ def test_a_build_is_corrected_even_where_python_was_wrong(tmp_path):
         == (ours.version, ours.runtime, ours.local, ours.index, ours.platforms)
     ]
     assert [build.python for build in same] == [("3.99",)]
+
+
+def test_a_build_of_an_index_that_has_no_row_is_no_build_of_the_default_one(tmp_path):
+    row = 'versions = "9.9.9", runtime = "cuda12.6", index = "nowhere", platforms = "linux_x86_64"'
+    both = load([overlay(tmp_path, "builds.xformers", row)], {})
+    with pytest.raises(InputError, match="index is 'nowhere'"):
+        both.index_url(both.builds_of("xformers", "9.9.9")[0])
 
 
 def test_later_files_win(tmp_path):

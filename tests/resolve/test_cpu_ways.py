@@ -108,6 +108,11 @@ def test_a_build_that_tells_no_code_is_not_for_gpus_that_its_package_never_had_b
     assert any("has no build for amd GPUs" in one.text for one in told.conflicts[0].members)
 
 
+def test_a_companion_for_another_minor_goes_beside_torch_by_cuda_alone() -> None:
+    assert len({one.runtime for one in answer("torch xformers --gpu MI300X").plan.builds}) == 1
+    assert answer("torch==2.5.1+cu124 xformers==0.0.28.post3 --gpu A100").status == "plan"
+
+
 @pytest.mark.parametrize(("package", "plugin"), [("paddlepaddle", "paddle-custom-npu"), ("torch", "torch-npu")])
 def test_a_plug_in_that_brings_the_maker_s_devices_is_told(package: str, plugin: str) -> None:
     texts = [one.text for one in answer(f"{package} --gpu Ascend-910B").conflicts[0].members]
