@@ -74,9 +74,9 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     host, text, length = _patient(question, matrix)
     log, size = read_log(question.log) if question.log else ("", 0)
     error = "\n".join(part for part in (question.error, log if is_text(log) else "", text) if part)
-    found = judged(
-        host, matrix, error=error, wishes=question.wishes, commands=typed(error), select=select, ignore=ignore
-    )
+    given: Given = {"error": error, "wishes": question.wishes, "commands": typed(error)}
+    given |= {"select": select, "ignore": ignore}
+    found = judged(host, matrix, asks=length > 0, **given)
     found = _with_files(found, error, matrix, chosen=(select, ignore))
     found = _with_gaps(_with_nodes(found, text), max(length, size, len(error)))
     if question.image and (source := host.reading("image").source).startswith("without "):
@@ -116,14 +116,17 @@ def _with_silence(found: Report, question: Question, log: str, length: int) -> R
     return replace(found, unchecked=(*found.unchecked, *gaps), unanswered=tuple(gap.what for gap in gaps))
 
 
-def judged(host: Host, matrix: Matrix, **given: Unpack[Given]) -> Report:
-    """The findings about a machine, the first with a fix made for it and tried; see :func:`compat.rules.judge`."""
+def judged(host: Host, matrix: Matrix, *, asks: bool = False, **given: Unpack[Given]) -> Report:
+    """The findings about a machine, the first with a fix made for it and tried; see :func:`compat.rules.judge`.
+
+    ``asks``: whether to ask what to run on it where nothing is found, also without an error text.
+    """
     from compat.rules.engine import case_of, weighed
     from compat.rules.registry import RULES
 
     case = case_of(host, matrix, given)
     found = weighed(RULES, case, given)
-    if not found.findings and (found.checked or not given.get("error")):
+    if not found.findings and (found.checked or not (asks or given.get("error"))):
         return found
     from compat import fixes
     from compat.app.typeable import typeable

@@ -53,6 +53,13 @@ def test_what_a_program_prints_is(line):
     assert [one.code for one in asked(line).findings][:1] == ["cpu-only-build"]
 
 
+def test_a_list_alone_that_decides_nothing_is_asked_about():
+    found, _ = examine(Question(pasted="torch==2.1.0+cpu\n"), MATRIX)
+    assert found.findings == ()
+    assert "whether a GPU is there is not known" in {str(one.why) for one in found.unchecked}
+    assert found.questions
+
+
 def test_a_sure_finding_asks_nothing():
     assert asked(packages={"torch": "2.1.0", "torchvision": "0.15.2"}).questions == ()
 

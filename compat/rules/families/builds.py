@@ -178,9 +178,8 @@ class CpuOnlyBuild(Rule):
             )
         is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
         built = [item for item in case.installed if item.runtime and item.runtime != "cpu" and not item.inferred]
-        outcome: Outcome = (
-            Unsure("neither the framework's build nor a message tells") if is_open and not built else None
-        )
+        why = "whether a GPU is there is not known" if cpu else "neither the framework's build nor a message tells"
+        outcome: Outcome = Unsure(why) if is_open and not built else None
         if built and _about(built[0], heard, signals, case.installed):  # without a GPU there is nothing to be glad of
             outcome = Fits("" if host.gpus == () else Sentence("{build} is a GPU build", build=built[0].label))
         return outcome
