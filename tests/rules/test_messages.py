@@ -408,3 +408,10 @@ def test_a_message_that_is_none_of_ours_is_not_explained_away(doctor, error):
     report = doctor(error=error)
     assert report.findings == ()
     assert any("no message in it is known" in item.why for item in report.unchecked)
+
+
+def test_that_nvcc_failed_adds_no_guess_to_nvcc_s_own_error(doctor):
+    failed = "error: command '/usr/local/cuda/bin/nvcc' failed with exit code 1"
+    report = doctor(error=f"nvcc fatal   : Unsupported gpu architecture 'compute_120'\n{failed}", cuda_toolkit="12.4")
+    assert [finding.code for finding in report.findings] == ["toolkit-too-old-for-arch"]
+    assert doctor(error=failed).findings
