@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
 
 
+_ABOVE: Final = Fix("The steps above mend this too.")
 # Codes of findings -> what mends them.
 _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "abi-mismatch": extensions.rebuilt,
@@ -83,10 +84,12 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
     later = case  # the machine as it is after the fixes above
     for one in report.findings:
         if later is not case and _about(one) in _told(judge(case.host)) - _told(judge(later.host)):
-            fix = Fix("The steps above mend this too.", checked=True)
+            fix = replace(_ABOVE, checked=True)
         else:
             sharp = _drafted(one, later) if id(one) in chosen else None
             fix = _tried(sharp, one, later.host, judge, later.matrix) if sharp else _unreplayed(one, later)
+            if fix.commands and any(fix.commands == before.fix.commands for before in findings):
+                fix = replace(_ABOVE, checked=fix.checked, unchecked=fix.unchecked)
         follow = tuple(replace(item, fix=_unreplayed(item, later)) for item in one.consequences)
         findings.append(replace(one, fix=fix, consequences=follow))
         if fix.checked:

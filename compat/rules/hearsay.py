@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _VAGUE: Final = 4  # candidates from which on a message tells nothing beside a sharper one
 _BELOW: Final = frozenset({"kernel-module", "driver", "health", "vgpu", "mig", "fabric"})  # what CUDA's start rests on
 _DOORS: Final = frozenset({"container-no-gpu", "container-selinux", "device-permission"})  # and what keeps it out
+_NOWHERE: Final = frozenset({"macos-no-cuda"})  # where it cannot start at all
+_BLIND: Final = frozenset({"no-gpu-seen", "no-gpu-vague"})  # what a message says that such a cause explains
 _MANY: Final = 3  # alternatives that are told when facts leave a message open; more would be noise
 
 
@@ -33,11 +35,14 @@ def by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
     mild = {code for code, one in answers.items() if (one.severity, one.confidence) == ("info", "possible")}
     told: dict[str, Finding] = {}
     sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.telling)
-    own = frozenset(statements(case.host)) if _explained(asked) else frozenset[str]()
+    explained = _explained(asked)
+    own = frozenset(statements(case.host)) if explained else frozenset[str]()
     started = case.host.cuda_init == "ok" and not case.host.container  # a program here has started CUDA
     for heard in case.signals.telling:
         unfounded = started and "no-gpu-vague" in heard.signal.says
         if unfounded or (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
+            continue
+        if explained and _BLIND & {*heard.signal.says}:
             continue
         codes = [code for code in heard.signal.candidates if code in by_code and code not in mild]
         if not codes or answers.keys() & set(codes):
@@ -52,7 +57,7 @@ def _explained(asked: Iterable[Asked]) -> bool:
     """Whether facts tell for certain what keeps the driver from serving a GPU: its own words then add nothing."""
     return any(
         isinstance(item.answer, Found)
-        and (item.rule.area in _BELOW or item.code in _DOORS)
+        and (item.rule.area in _BELOW or item.code in _DOORS | _NOWHERE)
         and (item.answer.severity or item.rule.severity) == "error"
         and item.answer.confidence == "certain"
         for item in asked

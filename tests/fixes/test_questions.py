@@ -60,6 +60,16 @@ def test_a_list_alone_that_decides_nothing_is_asked_about():
     assert found.questions
 
 
+def test_the_same_command_is_told_once():
+    place = "/home/me/env/lib/python3.9/site-packages/bitsandbytes"
+    found = asked(
+        f"{place}/cextension.py:34: UserWarning: The installed version of bitsandbytes was compiled without GPU support.\n"
+        f"{place}/libbitsandbytes_cpu.so: undefined symbol: cadam32bit_grad_fp32"
+    )
+    assert [one.fix.commands for one in found.findings] == [("pip install --upgrade bitsandbytes",), ()]
+    assert found.findings[1].fix.text == "The steps above mend this too."
+
+
 def test_a_sure_finding_asks_nothing():
     assert asked(packages={"torch": "2.1.0", "torchvision": "0.15.2"}).questions == ()
 

@@ -415,3 +415,13 @@ def test_that_nvcc_failed_adds_no_guess_to_nvcc_s_own_error(doctor):
     report = doctor(error=f"nvcc fatal   : Unsupported gpu architecture 'compute_120'\n{failed}", cuda_toolkit="12.4")
     assert [finding.code for finding in report.findings] == ["toolkit-too-old-for-arch"]
     assert doctor(error=failed).findings
+
+
+def test_that_no_gpu_is_seen_adds_no_guess_to_a_certain_cause(doctor):
+    blind = "return torch._C._cuda_getDeviceCount() > 0"
+    mac = "sys.platform           darwin\nGPU available          No: torch.cuda.is_available() == False"
+    codes = [finding.code for finding in doctor(error=mac, platform="darwin").findings]
+    assert codes == ["macos-no-cuda"]
+    codes = [finding.code for finding in doctor(error=blind, driver="535.216.03", fabric_manager="535.183.01").findings]
+    assert codes == ["fabric-manager-version-mismatch"]
+    assert [finding.code for finding in doctor(error=blind).findings][:1] == ["no-driver"]
