@@ -209,8 +209,11 @@ def isolated(scene: Scene) -> Iterator[Finding]:
             if _imports_torch(one, step, scene.matrix):
                 detail = f"{one.text} is built in an environment of its own, where its build script finds no torch."
                 level: Severity = "warning" if unsure or step.heeds is not None else "error"
-                fix, code = "Install torch first, then this with --no-build-isolation.", "build-tools-missing"
-                yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)
+                project = (scene.ask.kind, step.manager) == ("pyproject", "uv")
+                uv = f"; for uv name {one.name} in no-build-isolation-package of [tool.uv]" if project else ""
+                fix = f"Install torch first, then this with --no-build-isolation{uv}."
+                where = "build-tools-missing", scene, one.line
+                yield finding(*where, detail, severity=level, confidence="likely", fix=fix)
                 return
 
 

@@ -172,6 +172,13 @@ def test_a_project_may_say_how_an_extension_is_built(tmp_path, monkeypatch, tool
     assert found == ({("build-tools-missing", "error")} if said else set())
 
 
+def test_what_a_project_builds_is_mended_in_uv_s_words_too(tmp_path, monkeypatch):
+    project = PROJECT.replace(f'"{PIN}"', '"torch==2.6.0", "flash-attn==2.7.4.post1"')
+    told(tmp_path, monkeypatch, {"pyproject.toml": project}, "pyproject.toml")
+    (found,) = (one for one in lint_files(["pyproject.toml"], MATRIX).findings if one.severity == "error")
+    assert "name flash-attn in no-build-isolation-package of [tool.uv]" in found.fix.text
+
+
 UV_TOLD = '[tool.uv]\nno-build-isolation-package = ["flash-attn"]\n'
 
 
