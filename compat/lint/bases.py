@@ -81,6 +81,12 @@ class Base:
         return not self.digest and (not self.tag or _FLOATING.fullmatch(self.tag) is not None)
 
     @property
+    def hidden(self) -> bool:
+        """Whether nothing tells what it holds; Conda's own images hold no framework."""
+        known = self.kind or self.installed or self.python != "unknown"
+        return not (known or re.search(r"conda|mamba|forge", self.repository))
+
+    @property
     def variable(self) -> bool:
         """Whether a build argument without a value decides it."""
         return "$" in self.reference

@@ -54,45 +54,35 @@ def _takes_releases(item: Taken) -> bool:
     return item.step.manager == "pip" and not pre and not any(place.nightly for place in item.origins[:1])
 
 
-def stale_nightly(scene: Scene) -> Iterator[Finding]:
-    """version-does-not-exist: a nightly index of a variant that recent releases no longer have."""
-    for item in scene.own:
-        place = next((place for place in item.origins if place.nightly), None)
-        variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url) if place else None
-        if place is None or variant is None:
-            continue
-        builds = [b for b in scene.matrix.builds(item.request.name) if b.variant]
-        recent = sorted({b.version for b in builds}, key=versions.parsed)[-8:]
-        known = {b.variant for b in builds}
-        if variant[1] in known and variant[1] not in {b.variant for b in builds if b.version in recent}:
-            detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
-            alone = place is item.origins[0]  # else the default index answers in its place
-            level: Severity = "error" if alone else "warning"
-            mine = [b for b in builds if b.variant == variant[1]]
-            last = next((b for b in reversed(mine) if is_for(b, item.python)), None)
-            code, fix = "version-does-not-exist", "name the nightly index of a newer variant."
-            fix = f"Ask for {last.package}=={last.full_version}, or {fix}" if last else fix.capitalize()
-            yield of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=mine[-1:])
-            return
-
-
-def purged_nightly(scene: Scene) -> Iterator[Finding]:
-    """version-does-not-exist: a dated nightly of a release that has long come out.
+def gone_nightly(scene: Scene) -> Iterator[Finding]:
+    """version-does-not-exist: a dated nightly of a release that has long come out, or an index that gets none any more.
 
     Source: pytorch/test-infra, s3_management/manage.py: the index shows the 60 newest nightlies of a package.
     """
+    stale = False
     for item in scene.own:
-        dated = re.fullmatch(r"(\d+(?:\.\d+)*)\.?dev\d{8}(?:\+[\w.]+)?", item.request.exact)
         place = next((place for place in item.origins if place.nightly), None)
-        if dated is None or place is None or "download.pytorch.org" not in place.url or item.request.marker:
-            continue
+        variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url) if place else None
         builds = scene.matrix.builds(item.request.name)
-        if released := [build for build in builds if versions.same_release(build.version, dated[1])]:
-            detail = f"{item.request.text} is a nightly from before {dated[1]} came out; {place.url} keeps recent ones."
-            fix = f"Take the release {dated[1]}."
-            yield of_request(
-                "version-does-not-exist", item, scene, detail, confidence="likely", fix=fix, rows=released[:1]
-            )
+        listed = [b for b in builds if b.variant]
+        recent = sorted({b.version for b in listed}, key=versions.parsed)[-8:]
+        mine = [b for b in listed if variant and b.variant == variant[1]]
+        dated = re.fullmatch(r"(\d+(?:\.\d+)*)\.?dev\d{8}(?:\+[\w.]+)?", item.request.exact)
+        code = "version-does-not-exist"
+        if place and variant and mine and not ({b.version for b in mine} & {*recent} or stale):
+            stale = True
+            detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
+            level: Severity = "error" if place is item.origins[0] else "warning"  # where the default index answers
+            last = next((b for b in reversed(mine) if is_for(b, item.python)), None)
+            fix = "name the nightly index of a newer variant."
+            fix = f"Ask for {last.package}=={last.full_version}, or {fix}" if last else fix.capitalize()
+            yield of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=mine[-1:])
+        elif dated and place and "download.pytorch.org" in place.url and not item.request.marker:
+            released = [build for build in builds if versions.same_release(build.version, dated[1])]
+            what = f"{item.request.text} is a nightly from before {dated[1]} came out"
+            detail, fix = f"{what}; {place.url} keeps recent ones.", f"Take the release {dated[1]}."
+            told = of_request(code, item, scene, detail, confidence="likely", fix=fix, rows=released[:1])
+            yield from (told,) if released else ()
 
 
 def applications(scene: Scene) -> Iterator[Finding]:
@@ -106,4 +96,4 @@ def applications(scene: Scene) -> Iterator[Finding]:
             yield finding("pin-missing", scene, request.line, detail, severity="info")
 
 
-RULES: Final = (floating, stale_nightly, purged_nightly, applications)
+RULES: Final = (floating, gone_nightly, applications)

@@ -1,6 +1,7 @@
 """Where packages may come from, and what an installer would take: pip's and uv's choice among the matrix's builds.
 
-pip gathers the candidates of all indexes and pages and takes the highest version; a local tag sorts above none (PEP
+pip gathers the candidates of all indexes and pages and takes the highest version, of equal ones that of the place it
+reads last: pages come before the indexes (``PackageFinder.find_all_candidates``). A local tag sorts above none (PEP
 440). uv takes the first index that has the name at all, extra indexes before the default one (uv documentation, "index
 strategy"). Only names that the matrix covers are decided; everything else is not known.
 """
@@ -357,7 +358,8 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
         extra = (*step.extra_indexes, *(found.url for found in indexes if found.url.startswith("--torch-backend")))
         first = min(indexes, key=lambda found: found.url not in extra, default=None)
         fitting = [pair for pair in fitting if pair[1] is first or pair[1].url in step.find_links]
-    build, origin_ = max(fitting, key=_rank)
+    later = (*step.find_links, step.index, *step.extra_indexes) if step.manager != "uv" else ()
+    build, origin_ = max(fitting, key=lambda pair: (_rank(pair), pair[1].url in later and later.index(pair[1].url)))
     return Outcome("none", build, origin_, "fails") if build.fails else Outcome("build", build, origin_)
 
 

@@ -22,7 +22,7 @@ from compat.matrix import measured
 from compat.sources.requirements import BEHIND, HASHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
@@ -65,9 +65,8 @@ def unmet(scene: Scene) -> Iterator[Finding]:
 def _is_of_two(item: Taken, scene: Scene) -> bool:
     """Whether a bare ``pip`` is Python 2's, which a system's package python-pip brings, and takes what was for that."""
     own = item.step.python or item.step.home or item.request.exact
-    if item.step.manager != "pip" or own or item.outcome.why != "fails":
-        return False
-    return {one.name for one in scene.apt if one.name in {"python-pip", "python3-pip"}} == {"python-pip"}
+    bare = item.step.manager == "pip" and not own and item.outcome.why == "fails"
+    return bare and {one.name for one in scene.apt if one.name in {"python-pip", "python3-pip"}} == {"python-pip"}
 
 
 def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
@@ -84,11 +83,11 @@ def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
 
 def _may_be_there(item: Taken, scene: Scene) -> bool:
     """Whether a package without rows may have come before: with the base, from a list not at hand, or in a lock."""
-    unread = any(step.files and step.line < item.step.line for part in scene.chain for step in part.installs)
-    base = scene.base
-    brought = base is not None and (bool(base.installed) or base.kind not in {"cuda", "python", "plain"})
-    before = "--locked" in item.step.options or unread or brought or bool(scene.conda)
-    return before and scene.matrix.package(item.request.name) is None
+    base, steps = scene.base, (step for part in scene.chain for step in part.installs)
+    brought = base and (base.installed or base.kind not in {"cuda", "python", "plain"})
+    before = "--locked" in item.step.options or brought or scene.conda
+    unread = before or any(step.files and step.line < item.step.line for step in steps)
+    return bool(unread) and scene.matrix.package(item.request.name) is None
 
 
 def _removed(item: Taken, scene: Scene) -> Iterator[Finding]:
@@ -324,37 +323,51 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
             continue
         # none where the extra places are not about this package at all
         meant = {row.runtime for row in scene.rows(item.request.name) if any(place.has(row) for place in extra)}
-        if item.outcome.origin in extra or not meant or item.build.runtime in meant:
+        behind = any(_is_behind(item, place, scene) for place in extra)  # that may have so new a release, or not
+        if item.outcome.origin in extra or not meant or item.build.runtime in meant or behind:
             continue
-        variants = ", ".join(place.variant for place in extra)
+        listed = _of_page(item, extra, scene)
+        wanted = listed or f"a {', '.join(place.variant for place in extra)} build"
         never = not any(has_match(item, place, scene) for place in extra)
-        if any(_is_behind(item, place, scene) for place in extra):
-            continue  # what the index has of so new a release is not known
         other = {re.match(r"cu|rocm|xpu|", place.variant).group() for place in extra}  # type: ignore[union-attr]
         vendor = other <= {"rocm", "xpu"} and item.build.runtime.startswith("cuda")
-        detail = (
-            f"{item.request.text} resolves to the default index's {item.build.full_version} ({item.build.runtime}), "
-            f"not to a {variants} build" + (": that index has none that fits." if never else ".")
-        )
+        got = f"the default index's {item.build.full_version} ({item.build.runtime or 'source'})"
+        why = ": that index has none that fits." if never else "."
+        detail = f"{item.request.text} resolves to {got}, not to {wanted}{why}"
         apart = item.build.runtime.partition(".")[0] not in {one.partition(".")[0] for one in meant}  # another driver
         level: Severity = "error" if vendor or (never and apart and item.request.spec) else "warning"
         fix = f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}."
+        fix = f"Ask for {listed}." if listed else fix
         if never and (row := _nearest_variant(item, extra[0], scene)):
             fix = f"Name {scene.matrix.index_url(row)} in its place: it has {item.request.name} {row.version}."
         yield of_request("extra-index-shadowed", item, scene, detail, severity=level, fix=fix, rows=(item.build,))
 
 
+def _fitting(item: Taken, scene: Scene) -> list[Build]:
+    """The builds of what is asked for, wherever they are, that an installer could take here."""
+    rows = (row for row in scene.rows(item.request.name) if scene.platform in row.platforms)
+    here = (row for row in rows if item.python in {"", *row.python})
+    return [row for row in here if versions.admits(item.request.spec, row.version) is not False]
+
+
+def _of_page(item: Taken, places: Sequence[origins.Origin], scene: Scene) -> str:
+    """The newest release with a tag of its own that a page of files has, as a pin; empty if it is no page."""
+    rows = (row for row in _fitting(item, scene) if "+" in row.full_version and scene.matrix.is_page(row))
+    found = (row.full_version for row in rows if any(place.has(row) for place in places))
+    newest = max(found, key=versions.parsed, default="")
+    return newest and f"{item.request.name}=={newest}"
+
+
 def _nearest_variant(item: Taken, place: origins.Origin, scene: Scene) -> Build | None:
     """The newest build of what is asked for in another variant of a place's index: the next one, else the last."""
     kind = place.variant.rstrip("0123456789.")
-    rows = [row for row in scene.rows(item.request.name) if row.index == place.index and row.variant]
-    rows = [row for row in rows if versions.admits(item.request.spec, row.version) is not False]
-    rows = [row for row in rows if row.variant.rstrip("0123456789.") == kind]
-    rows = [row for row in rows if scene.platform in row.platforms and item.python in {"", *row.python}]
+    here = (row for row in _fitting(item, scene) if row.index == place.index)
+    rows = [row for row in here if row.variant and row.variant.rstrip("0123456789.") == kind]
     newest = max((versions.parsed(row.version) for row in rows), default=None)
-    last = [(origins.number(row.variant), row) for row in rows if versions.parsed(row.version) == newest]
-    last.sort(key=lambda each: each[0])
-    return next((row for one, row in last if one > origins.number(place.variant)), last[-1][1] if last else None)
+    same = (row for row in rows if versions.parsed(row.version) == newest)
+    last = sorted(same, key=lambda row: origins.number(row.variant))
+    later = (row for row in last if origins.number(row.variant) > origins.number(place.variant))
+    return next(later, last[-1] if last else None)
 
 
 def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
@@ -369,11 +382,8 @@ def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
 
 def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     """Whether a place has a build of what is asked for."""
-    wanted = versions.specifier(item.request.spec)
-    return wanted is not None and any(
-        place.has(build) and wanted.contains(build.full_version) and is_for(build, scene.python)
-        for build in scene.rows(item.request.name)
-    )
+    rows = (row for row in scene.rows(item.request.name) if place.has(row) and is_for(row, scene.python))
+    return any(versions.admits(item.request.spec, row.full_version) for row in rows)
 
 
 _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {

@@ -127,8 +127,10 @@ class Scene:
 
     @cached_property
     def asked(self) -> tuple[Taken, ...]:
-        """What pip and uv are asked for, and what of conda is there, by pip's names."""
-        return (*self.taken, *(item for item in self.env if item.of_conda))
+        """What pip and uv are asked for, and what of conda is there, by pip's names, and no pin is put over."""
+        pins = {item.request.name: item.request.exact for item in self.taken if not item.request.marker}
+        kept = (item for item in self.env if item.of_conda and pins.get(item.request.name, "") in {"", item.version})
+        return (*self.taken, *kept)
 
     @cached_property
     def compiles(self) -> bool:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _ENVIRONMENT: Final = re.compile(
     r"venv|site-packages|dist-packages|conda|\.local\b|/envs/|python3\.\d+/?$|^/usr/local(?:/lib)?/?$"
 )
+_MAKES: Final = re.compile(
+    r"(?:conda|mamba) (?:env )?create (?!.*--clone).*?(?:-n|--name|-p|--prefix)[ =](\S+)|"
+    r"(?:-m venv|virtualenv|uv venv) (?!.*--system-site-packages)(?:.* )?(/\S+)"
+)
 # What brings another pip than the system's.
 _PIP: Final = re.compile(r"get-pip|easy_install|ensurepip|virtualenv|\.whl")
 _BRINGS: Final = re.compile(rf"venv|ensurepip|easy_install|\balias\b|{SCRIPT.pattern}")
@@ -91,7 +95,16 @@ def _scene(
     worlds = worlds_of(known.platform, known.pythons, ask.python)
     another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)
     newest = bases.named_of(base, matrix) if base and not another else ""
-    steps = walk.Walk(matrix, known.platform, glibc, newest, worlds, at_once=ask.kind not in ORDERED)
+    steps = walk.Walk(
+        matrix,
+        known.platform,
+        glibc,
+        newest,
+        worlds,
+        ask.kind not in ORDERED,
+        _made(commands),
+        bool(base and base.hidden),
+    )
     steps.begin(contents.of_base(base, matrix, chain[0].line) if base else ())
     for part in chain:
         steps.begin(_carried(part, made))
@@ -108,6 +121,12 @@ def _scene(
         known, python=python, taken=tuple(steps.taken), own=tuple(steps.own), env=tuple(steps.env), worlds=worlds,
         replaced=tuple(steps.replaced), built=tuple(steps.built), conda=tuple(conda), apt=tuple(apt),
     )  # fmt: skip
+
+
+def _made(commands: tuple[Command, ...]) -> frozenset[str]:
+    """The homes of environments that commands make empty, as a step that works in one names it."""
+    found = (_MAKES.search(command.text) for command in commands)
+    return frozenset(one[1] or f"{one[2]}/bin" for one in found if one)
 
 
 def _carried(stage: Stage, made: dict[str, Scene]) -> Iterator[walk.Taken]:

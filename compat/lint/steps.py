@@ -287,7 +287,8 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
         if fixed and service.device_line not in told:
             told.add(service.device_line)
             detail = f"{service.name} is bound to device {', '.join(fixed)}."
-            yield finding("devices-hardcoded", ask, service.device_line, detail, severity="warning")
+            level: Severity = "info" if all(re.fullmatch(r"(?:\w+=)?0", one) for one in fixed) else "warning"
+            yield finding("devices-hardcoded", ask, service.device_line, detail, severity=level)  # 0 is everywhere
         for name, (code, why) in _PRIVATE.items():
             if service.env.get(name, "") not in {"", "0"} and "$" not in service.env[name]:
                 line = service.env_lines.get(name, service.line)
@@ -315,7 +316,7 @@ def unquoted(scene: Scene) -> Iterator[Finding]:
     """requirement-unquoted: not told where a variable may have brought the sign, which a shell then passes on."""
     filled = [value for value in scene.stage.env.values() if {*"<>"} & {*value}]
     written: set[str] = set()
-    for command in scene.stage.commands if scene.ask.kind in {"dockerfile", "workflow"} else ():
+    for command in scene.stage.commands:
         asks = command.build and any(step.manager != "apt" for step in installers.installs([command]))
         for word in command.words if asks else ():
             bare = getattr(word, "bare", False) and not any(value in word or word in value for value in filled)

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Build
 
-_REPLACING: Final = frozenset(
-    ("-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t")
-)
+_ANEW: Final = {"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t"}
 LOOSE: Final = frozenset({"--no-deps", "--no-dependencies"})
 
 
@@ -88,7 +86,7 @@ class Taken:
     @property
     def replaces(self) -> bool:
         """Whether its step puts even what is installed already anew: an upgrade or a forced install."""
-        return bool(_REPLACING & {*self.step.options})
+        return bool(_ANEW & {*self.step.options})
 
 
 @dataclass(slots=True)
@@ -99,6 +97,8 @@ class Walk:
         named: the newest glibc in the name of a wheel that the system's pip reads, until a step replaces that.
         at_once: whether all steps are solved together, as those of a project or a lock are.
         worlds: environments that it may be; a request that none of them asks for is left out.
+        made: homes of environments that the file makes, in which nothing of the base is; ``hidden``: whether that may
+            hold any package, which meets what is asked for without an upper bound.
     """
 
     matrix: Matrix
@@ -107,6 +107,8 @@ class Walk:
     named: str
     worlds: tuple[Environment, ...]
     at_once: bool
+    made: frozenset[str] = frozenset()
+    hidden: bool = False
     taken: list[Taken] = field(default_factory=list)
     own: list[Taken] = field(default_factory=list)
     env: list[Taken] = field(default_factory=list)
@@ -131,8 +133,7 @@ class Walk:
             self.env = [item for item in self.env if item.request.name not in gone or step.branch]
             self._named = {name: there for name, there in self._named.items() if name not in gone or step.branch}
             return
-        if versions.admits(step.pythons, f"{python}.9") is False if step.pythons and python else False:
-            python = ""
+        python = "" if step.pythons and python and versions.admits(step.pythons, f"{python}.9") is False else python
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
         demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
         pinned = {request.name: request for request in requests if has_end(request.spec)}
@@ -163,6 +164,14 @@ class Walk:
         spec = loose or spec
         if self._is_met(request, step, there):
             found = origins.Outcome("unknown", why="kept")
+        elif (
+            self.hidden
+            and there is None
+            and step.home not in self.made
+            and not has_end(spec)
+            and not _ANEW & {*step.options}
+        ):
+            found = origins.Outcome("unknown", why="back")
         elif spec == request.spec and self._led(request, pinned):
             found = origins.Outcome("unknown", why="beside" if request.spec else "led")
         else:
@@ -271,17 +280,21 @@ class Walk:
 
     def _there(self, name: str, step: Install) -> Taken | None:
         """What is there of a package, in the environment that a step works in."""
-        here = (item for item in reversed(self._named.get(name, ())) if alike(item.step, step))
+        here = (item for item in reversed(self._named.get(name, ())) if self._meets(item, step))
         return next((item for item in here if item.step.branch in {"", step.branch}), None)
+
+    def _meets(self, there: Taken, step: Install) -> bool:
+        """Whether a step may work where something is."""
+        return alike(there.step, step) and not (there.base and step.home in self.made)
 
     def _is_met(self, request: Request, step: Install, there: Taken | None) -> bool:
         """Whether an earlier step has left what meets a request: as asked, or within the bounds of what requires it."""
         if self.at_once or there is not None:
             return not self.at_once and there is not None and _satisfied(request, step, there)
-        if request.spec or request.url or _REPLACING & {*step.options} or self.matrix.package(request.name) is None:
+        if request.spec or request.url or _ANEW & {*step.options} or self.matrix.package(request.name) is None:
             return False
         holding = (one for one in self.env if one.build and request.name not in one.build.undeclared)
-        bounds = (needs(one.request, one.build, self.matrix, self.worlds) for one in holding if alike(one.step, step))
+        bounds = (needs(one.request, one.build, self.matrix, self.worlds) for one in holding if self._meets(one, step))
         return any(has_end(spec) for found in bounds for spec in found.get(request.name, ()))
 
     def _put(self, item: Taken) -> None:
@@ -289,7 +302,7 @@ class Walk:
         named = self._named.setdefault(item.request.name, [])
         for there in () if self.at_once else tuple(named):
             beside = item.step.home == PROJECT and there.step.line == item.step.line
-            if not beside and alike(there.step, item.step) and item.step.branch in {"", there.step.branch}:
+            if not beside and self._meets(there, item.step) and item.step.branch in {"", there.step.branch}:
                 self.env.remove(there)
                 named.remove(there)
                 self.replaced.append((there, item))
@@ -366,7 +379,7 @@ def alike(one: Install, two: Install) -> bool:
 
 def _satisfied(request: Request, step: Install, there: Taken) -> bool:
     """Whether what is there meets a request, so that the installer leaves it as it is."""
-    if request.url or _REPLACING & {*step.options}:
+    if request.url or _ANEW & {*step.options}:
         return False
     if not there.version:
         return not request.spec

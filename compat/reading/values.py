@@ -62,24 +62,24 @@ def dotted(text: str) -> str:
     return found.group(1) if found else ""
 
 
-def text(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
-    """A reader that takes the value as it stands."""
+def _taking(fact: str, of: Callable[[str], str], weight: Weight, key: str = "") -> Reader:
+    """A reader of what a function makes of the value; of nothing it makes no claim."""
 
     def read(pair: Pair) -> Iterator[Claim]:
-        if not empty(pair.value):
-            yield Claim(fact, pair.value, weight=weight)
+        if found := of(pair.value):
+            yield Claim(fact, found, key=key, weight=weight)
 
     return read
+
+
+def text(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
+    """A reader that takes the value as it stands."""
+    return _taking(fact, lambda value: "" if empty(value) else value, weight)
 
 
 def number(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
     """A reader of the first dotted number in the value."""
-
-    def read(pair: Pair) -> Iterator[Claim]:
-        if not empty(pair.value) and (value := dotted(pair.value)):
-            yield Claim(fact, value, weight=weight)
-
-    return read
+    return _taking(fact, lambda value: "" if empty(value) else dotted(value), weight)
 
 
 def first(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
@@ -101,12 +101,7 @@ def package_version(value: str) -> str:
 
 def package(name: str, weight: Weight = Weight.RUNNING) -> Reader:
     """A reader of one package's version."""
-
-    def read(pair: Pair) -> Iterator[Claim]:
-        if version := package_version(pair.value):
-            yield Claim("packages", version, key=name, weight=weight)
-
-    return read
+    return _taking("packages", package_version, weight, name)
 
 
 def packages(*names: str, weight: Weight = Weight.RUNNING) -> dict[str, Reader]:
@@ -177,12 +172,7 @@ def platform_claims(value: str) -> Iterator[Claim]:
 
 def arch(weight: Weight = Weight.RUNNING) -> Reader:
     """A reader of an architecture alone, ``x86_64`` or docker's ``amd64``; a second word is another field's."""
-
-    def read(pair: Pair) -> Iterator[Claim]:
-        if name := architecture(pair.value.partition(" ")[0]):
-            yield Claim("arch", name, weight=weight)
-
-    return read
+    return _taking("arch", lambda value: architecture(value.partition(" ")[0]), weight)
 
 
 def kernel(pair: Pair) -> Iterator[Claim]:

@@ -5,11 +5,16 @@ Source: Compose specification (``deploy.resources.reservations.devices``, ``gpus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from compat.sources import installers, shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Service, Stage, number_of_gpus
+
+# Device drivers that an engine registers; what a variable names is not known.
+_DRIVERS: Final = re.compile(r"^(?:nvidia(?:\..+)?|amd|cdi)$|\$")
 
 
 def read(text: str, file: str) -> Ask:
@@ -25,14 +30,18 @@ def read(text: str, file: str) -> Ask:
 
 
 def _refused(body: Located) -> Iterator[tuple[int, str, str]]:
-    """A reservation that says how many devices and which ones.
+    """A reservation that says how many devices and which ones, or that names a driver that no engine has.
 
-    Source: compose-spec/compose-go pull 689; Docker documentation, "Run Docker Compose services with GPU access".
+    Source: compose-spec/compose-go pull 689; Docker documentation, "Run Docker Compose services with GPU access";
+    moby/moby, ``registerDeviceDriver`` in daemon (nvidia, nvidia.cdi, nvidia.runtime-hook, amd, cdi).
     """
     for device in (*_reserved(body), *body.get("gpus").items()):
         if device.get("count").text and device.get("device_ids").items():
             why = "`count` and `device_ids` stand beside each other, and Compose takes one of them"
             yield device.get("count").line, why, "Leave out `count`: the devices are counted by their names."
+        if (driver := device.get("driver")).text and not _DRIVERS.search(driver.text):
+            way = "For AMD list /dev/kfd and /dev/dri under the service's devices, for NVIDIA write `driver: nvidia`."
+            yield driver.line, f"Docker has no device driver `{driver.text}`", way
 
 
 def _reserved(body: Located) -> list[Located]:
@@ -47,10 +56,7 @@ def _stages(services: Iterable[Service]) -> Iterator[Stage]:
 
 
 def _service(name: str, body: Located) -> Service:
-    """A service with the devices that it fixes, in any of the three ways that Compose knows.
-
-    Source: the Compose specification: ``deploy.resources.reservations.devices``, ``gpus``, and plain ``devices``.
-    """
+    """A service with the devices that it fixes, in any of the three ways that Compose knows."""
     reserved = _reserved(body)
     named = [found for device in reserved for found in device.get("device_ids").items()]
     short = body.get("gpus")

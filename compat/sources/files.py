@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # A script of sed that only deletes or replaces: ``/^torch/d``, ``s/==.*//g``.
 _DELETE: Final = re.compile(r"/((?:\\.|[^/\\])+)/(I?)d")
 _REPLACE: Final = re.compile(r"s([/|,#@!])((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1([gI]*)")
+# A program of one's own, which may write what it likes; the setup.py of a project does not.
+_PROGRAM: Final = re.compile(r"\S*python[\d.]* (?:-\w+ )*(?!\S*(?:setup|get-pip)\.py)[\w./-]+\.py\b")
 # Stands for a change that is not followed.
 UNKNOWN: Final = "?"
 # Programs whose output to a file is followed: see ``derived`` and ``heredocs.echoed``.
@@ -81,6 +83,8 @@ def edits(commands: Iterable[Command]) -> Iterator[tuple[str, str]]:
             found = [word for word in words[1:] if not word.startswith("-")]
             if len(found) == 4 and found[2] == ">" and found[1] == found[3]:  # grep -v PATTERN FILE > FILE
                 yield found[3], f"/{found[0]}/d"
+        elif _PROGRAM.match(command.text):
+            yield "*", UNKNOWN
         elif ">" in words[:-1] and words[0] not in _FOLLOWED:
             yield words[words.index(">") + 1], UNKNOWN
         elif words[0] in {"mv", "cp"} and len(words) > 2 and PurePosixPath(words[-1]).suffix:

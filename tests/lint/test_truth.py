@@ -34,6 +34,13 @@ SOUND = [
      "Miniconda3-latest-Linux-x86_64.sh && bash Miniconda3-latest-Linux-x86_64.sh -b -p /opt/miniconda3\n"
      "RUN conda env create -f env.yml && . activate dot && pip install torch==2.0.1\n"), "python-unsupported"),
     ("FROM alpine:3.20\nRUN apk add py3-numpy\nRUN python3 -c 'import numpy'\n", "base-python-missing"),
+    # nothing of the image is in an environment that the file makes
+    (("FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-devel\nRUN conda create -n work python=3.10 -y\n"
+     "RUN conda run -n work pip install torch==2.9.0\n"), "framework-duplicate-install"),
+    (("FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-devel\nRUN python -m venv /v && /v/bin/pip install torch==2.9.0\n"),
+     "framework-duplicate-install"),
+    # an image of which nothing is known may bring what is asked for without a release
+    ("FROM serving/of-one-maker:latest\nRUN pip install 'sglang>=0.5.2' sgl-kernel\n", "framework-pair-mismatch"),
 ]  # fmt: skip
 
 
@@ -46,6 +53,9 @@ LISTS = [
     ("torch==1.8.1\ntensorflow==2.4.1\n", "frameworks-conflict"),  # torch has its own CUDA inside
     ("torch-scatter==2.1.2+pt22cu118\n", "build-tools-missing"),  # a variant is always a wheel
     ("torch-scatter==2.1.77\n", "build-tools-missing"),  # nobody saw it
+    # of one release at two indexes pip takes that of the index named last
+    (f"--extra-index-url {WHL}/cu130\ntorch==2.11.0+cu130\nxformers==0.0.35\n", "framework-build-tag-mismatch"),
+    (f"--extra-index-url {WHL}/cu130\ntorch==2.11.0+cu130\nxformers==0.0.35\n", "extra-index-shadowed"),
     ("open3d==0.19.0\ntorch==2.13.0\n", "cuda-major-mixed-in-env"),  # CUDA is linked in, but for its part for PyTorch
 ]
 
@@ -53,6 +63,11 @@ LISTS = [
 @pytest.mark.parametrize(("text", "code"), LISTS)
 def test_what_loads_no_library_of_the_environment_is_in_nobodys_way(text, code):
     assert said(text, code, "requirements.txt") == ""
+
+
+def test_the_device_that_every_machine_has_is_only_a_hint():
+    for ids, level in (("['0']", "info"), ("['0', '1']", "warning")):
+        assert said(RESERVED % f"device_ids: {ids}", "devices-hardcoded", "compose.yaml").startswith(level)
 
 
 def test_only_pins_are_told_to_take_cuda_from_two_places():
@@ -103,6 +118,9 @@ TOLD = [
      "ubuntu24.04 and ubuntu26.04 have no package python3.10"),
     ("FROM ubuntu:latest\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\n",
      "python-externally-managed", "error, certain: `pip3 install torch`: pip of ubuntu24.04 and ubuntu26.04 refuses"),
+    # a page of files is no index: what it has is asked for by its own tag
+    ("FROM python:3.8\nRUN pip install torch-scatter -f https://data.pyg.org/whl/torch-1.13.0+cu116.html\n",
+     "extra-index-shadowed", "2.1.2 (source), not to torch-scatter==2.1.1+pt113cu116. Ask for torch-scatter==2.1.1+pt"),
     ("FROM nvidia/cuda:10.0-cudnn7-runtime-ubuntu18.04\n", "base-tag-gone",
      "No image of CUDA 10 is left, and what is built for it needs another release."),
 ]  # fmt: skip
@@ -208,6 +226,7 @@ PAIRS = [
     (FLOW.format("ubuntu-latest", "3.10", SETUP), FLOW.format("ubuntu-latest", "'3.10'", SETUP),
      ".github/workflows/ci.yml", "python-unsupported"),
     (RESERVED % "count: 2, device_ids: ['0', '1']", RESERVED % "device_ids: ['0', '1']", "compose.yaml", "instruction-unknown"),
+    (RESERVED % "driver: rocm", RESERVED % "driver: $DRIVER", "compose.yaml", "instruction-unknown"),
     ("opencv-python==4.9.0.80\nnumpy==2.2.6\n", "opencv-python==4.10.0.84\nnumpy==2.2.6\n",
      "requirements.txt", "numpy-abi-mismatch"),
     ("opencv-python==4.9.0.80\nnumpy==2.2.6\n", "opencv-python==4.9.0.80\nnumpy==1.26.4\n",

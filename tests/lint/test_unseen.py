@@ -629,6 +629,13 @@ OTHERS = {
         'torch-1.9.0%2Bcu111-cp37-cp37m-linux_x86_64.whl"}}\n'),
         "3.8", "3.7",
     ),
+    "a bound that the shell takes, in what Cog runs": (
+        "requirement-unquoted", "cog.yaml", "build:\n  run:\n    - pip install {}\n", "six>=1.0", "'six>=1.0'",
+    ),
+    "a release of pip over conda's, and its companion": (
+        "framework-pair-mismatch", "environment.yml",
+        "dependencies:\n  - pytorch=1.13.1\n  - pip:\n    - torch==2.1.2\n    - torchvision=={}\n", "0.14.1", "0.16.2",
+    ),
     "a list that needs torch to be built": (
         "build-tools-missing", "requirements.txt", "torch==2.6.0\n{}\n", "flash-attn==2.7.4.post1", "xformers==0.0.29",
     ),
@@ -641,6 +648,11 @@ def test_a_list_without_some_lines_is_read_as_a_step_wrote_it(tmp_path, monkeypa
     rest = "COPY all.txt /app/all.txt\nRUN grep -vE '^(onnx|%s)' /app/all.txt > /tmp/some.txt && pip install -r /tmp/some.txt\n"
     for left_out, clashes in (("numpy", True), ("torchvision", False)):
         (tmp_path / "Dockerfile").write_text("FROM python:3.11\n" + rest % left_out)
+        found = {one.code for one in lint(ask_of("Dockerfile"), MATRIX).findings}
+        assert ("framework-pair-mismatch" in found) is clashes
+    for step, clashes in (("setup.py build", True), ("tools/drop_torch.py", False)):  # which may write another list
+        rest = f"FROM python:3.11\nCOPY . .\nRUN python3 {step}\nRUN pip install -r all.txt\n"
+        (tmp_path / "Dockerfile").write_text(rest)
         found = {one.code for one in lint(ask_of("Dockerfile"), MATRIX).findings}
         assert ("framework-pair-mismatch" in found) is clashes
 
