@@ -22,7 +22,7 @@ from compat.lazy import dataclass
 from compat.sources import environment, origins, requirements
 from compat.sources.files import edited
 from compat.sources.installers import ADDING
-from compat.sources.values import PROJECT, PROJECT_FILE, Ask, Install
+from compat.sources.values import ORDERED, PROJECT, PROJECT_FILE, Ask, Install
 from compat.untrusted import table
 
 if TYPE_CHECKING:
@@ -175,7 +175,8 @@ def _is_read(ask: Ask) -> bool:
     """Whether a file is what it was read as: prose that is taken for requirements has more lines that are none."""
     steps = [step for stage in ask.stages for step in stage.installs]
     asked = sum(len(step.requests) + len(step.files) for step in steps) + sum(bool(stage.base) for stage in ask.stages)
-    return asked + len(ask.services) + len(ask.files) + bool(ask.python) + ask.gpu > len(ask.unread)
+    named = ask.kind in ORDERED - {"dockerfile"}  # by its place or its keys, so that what asks for nothing is read
+    return asked + len(ask.services) + len(ask.files) + bool(ask.python) + ask.gpu + named > len(ask.unread)
 
 
 def _asks(names: Sequence[str], walked: Collection[str]) -> tuple[list[Ask], list[Unchecked]]:

@@ -6,10 +6,14 @@ Source: Cog documentation, "cog.yaml" (``build``: ``gpu``, ``python_version``, `
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
+from compat.errors import InputError
 from compat.sources import installers, requirements, shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Install, Stage
+
+_LISTS: Final = ("pre_install", "python_packages", "run", "system_packages")  # keys of Cog's ``build``
 
 
 def read(text: str, file: str) -> Ask:
@@ -34,9 +38,13 @@ def read_cog(text: str, file: str) -> Ask:
     """What a cog.yaml asks for: its packages, or its list of them, then what it runs.
 
     Raises:
-        InputError: if it is not YAML.
+        InputError: if it is not YAML, or a part is of another kind than Cog's own schema says.
     """
     build = read_yaml(text, file).get("build")
+    for key, part in (("build", build), *((f"build.{name}", build.get(name)) for name in _LISTS)):
+        if not isinstance(part.value, (dict if part is build else list, type(None))):
+            expected = "a table" if part is build else "a list, each item on a line that begins with `- `"
+            raise InputError(f"{key} is of another kind", where=f"{file}:{part.line}", expected=expected)
     files = tuple(item.text for item in build.get("python_requirements").items())
     packages = _pip(build.get("python_packages"))
     runs = [*build.get("pre_install").items(), *build.get("run").items()]

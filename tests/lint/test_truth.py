@@ -3,6 +3,8 @@
 import pytest
 
 from compat import sources
+from compat.app.lint import lint_files
+from compat.errors import InputError
 from compat.lint import lint
 from compat.matrix import matrix
 
@@ -68,6 +70,24 @@ def test_what_loads_no_library_of_the_environment_is_in_nobodys_way(text, code):
 def test_the_device_that_every_machine_has_is_only_a_hint():
     for ids, level in (("['0']", "info"), ("['0', '1']", "warning")):
         assert said(RESERVED % f"device_ids: {ids}", "devices-hardcoded", "compose.yaml").startswith(level)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [("build: 5\n", "1: build is"), ("build:\n  run:\n    a: b\n", "3: build.run is"),
+     ("build:\n  python_packages: torch==2.0.1\n", "2: build.python_packages is")],
+)  # fmt: skip
+def test_a_cog_file_of_other_kinds_is_refused_by_the_key(text, where):
+    with pytest.raises(InputError, match=f"^cog.yaml:{where} of another kind; expected a"):
+        sources.read(text, "cog.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "file"), [("#!/bin/sh\n#SBATCH -N 1\nsrun a\n", "a.sbatch"), ("services: {}\n", "compose.yaml")]
+)
+def test_a_file_that_asks_for_nothing_is_sound(tmp_path, text, file):
+    (tmp_path / file).write_text(text)
+    assert lint_files([str(tmp_path / file)], MATRIX).judged
 
 
 def test_only_pins_are_told_to_take_cuda_from_two_places():
