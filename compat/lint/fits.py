@@ -147,11 +147,9 @@ def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, .
     own = scene.matrix.package(item.request.name)
     led = hidden and item.settled and not item.request.exact and own is not None and own.follows == other.request.name
     both = package is not None and package.kind == "framework"
-    moved = (
-        nearest.instead(item, other, scene)
-        if both and (item.request.exact or led) and not (item.base or item.by or other.by)
-        else ""
-    )
+    newest = hidden and other.request.exact and not item.request.exact  # which moves, as nothing holds it
+    asked = newest or ((item.request.exact or led) and not other.by)
+    moved = nearest.instead(item, other, scene) if both and asked and not (item.base or item.by) else ""
     separate = not solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "is for" if hidden else "requires"

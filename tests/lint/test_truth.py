@@ -82,12 +82,18 @@ def test_a_cog_file_of_other_kinds_is_refused_by_the_key(text, where):
         sources.read(text, "cog.yaml")
 
 
-@pytest.mark.parametrize(
-    ("text", "file"), [("#!/bin/sh\n#SBATCH -N 1\nsrun a\n", "a.sbatch"), ("services: {}\n", "compose.yaml")]
-)
-def test_a_file_that_asks_for_nothing_is_sound(tmp_path, text, file):
-    (tmp_path / file).write_text(text)
-    assert lint_files([str(tmp_path / file)], MATRIX).judged
+FLOWS = [
+    "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n",
+    "on: push\njobs: {}\n",
+]
+
+
+@pytest.mark.parametrize("text", FLOWS)
+def test_a_workflow_that_asks_for_nothing_is_sound(tmp_path, text):
+    path = tmp_path / ".github" / "workflows" / "ci.yml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert lint_files([str(path)], MATRIX).judged
 
 
 def test_only_pins_are_told_to_take_cuda_from_two_places():
@@ -138,6 +144,11 @@ TOLD = [
      "ubuntu24.04 and ubuntu26.04 have no package python3.10"),
     ("FROM ubuntu:latest\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\n",
      "python-externally-managed", "error, certain: `pip3 install torch`: pip of ubuntu24.04 and ubuntu26.04 refuses"),
+    # what nothing holds moves, and not what is pinned, or came with a pin
+    (f"{SLIM}RUN pip install torch==2.1.0\nRUN pip install transformers\n", "framework-pair-mismatch",
+     "Ask for transformers==4.57.6."),
+    (f"{SLIM}RUN pip install vllm==0.6.3\nRUN pip install transformers\n", "framework-pair-mismatch",
+     "torch 2.4.0 of vllm==0.6.3 comes. Ask for transformers==5.14.1."),
     # a page of files is no index: what it has is asked for by its own tag
     ("FROM python:3.8\nRUN pip install torch-scatter -f https://data.pyg.org/whl/torch-1.13.0+cu116.html\n",
      "extra-index-shadowed", "2.1.2 (source), not to torch-scatter==2.1.1+pt113cu116. Ask for torch-scatter==2.1.1+pt"),
