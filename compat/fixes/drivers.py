@@ -135,19 +135,21 @@ def for_image(subject: Subject) -> Fix | None:
         text = f"R{last} is the last driver branch for this GPU: take an image for {_most(subject)}"
         return Fix(f"{text}, or compute on the CPU.")
     text = f"{known.exact} or newer{'' if subject.gpus else ', if its GPU has one'}"
-    return replace(_or_image(text, subject), changes=(Driver(known.exact),))
+    return replace(_or_image(text, subject, asked[1] if asked else ""), changes=(Driver(known.exact),))
 
 
-def _or_image(least: str, subject: Subject) -> Fix:
-    """A newer driver where the container's host is, or another image."""
+def _or_image(least: str, subject: Subject, asked: str = "") -> Fix:
+    """A newer driver where the container's host is, or another image than that which ``asked`` for more CUDA."""
     where = "Windows" if subject.host.platform in {"windows", "wsl2"} else "the host"
-    return Fix(f"Upgrade the NVIDIA driver of {where} to {least}, or take an image for {_most(subject)}.")
+    return Fix(f"Upgrade the NVIDIA driver of {where} to {least}, or take an image for {_most(subject, asked)}.")
 
 
-def _most(subject: Subject) -> str:
+def _most(subject: Subject, asked: str = "") -> str:
     """The CUDA that images may be of, for the driver that is there or the last one for the GPU."""
     host, last = subject.host, _last(subject)
     have = host.driver_cuda or cuda_of_driver(subject.matrix, host.driver or (last and f"{last}.0"), host.platform)
+    if asked and have and versions.at_least(have, asked):
+        return f"a CUDA before {asked}"
     return f"CUDA {have} or older" if have else "the CUDA that the driver reports in nvidia-smi"
 
 

@@ -70,7 +70,8 @@ def rebuild(name: str, subject: Subject) -> Fix:
         text = f"Compile {name} here: no wheel is made for {maker}'s own {follows} {version}".rstrip()
         return sourced((name,), version, subject) or Fix(f"{text}.", changes=recompiled(subject.matrix, name))
     pin = f"{follows}=={plans.exact(follows, subject) or version}"
-    if package and version and (build := _published(package.name, pin, subject)):
+    build = _published(package.name, pin, subject) if package and version else None
+    if build and (subject.host.python or not package_of(build).address):  # a file's address is of one Python
         item = package_of(build)
         again = plain(subject.packages.get(name, "")) == plain(build.version)
         change = Install(packages=(item,), index=build.index, links=build.links, again=again)
@@ -82,6 +83,8 @@ def rebuild(name: str, subject: Subject) -> Fix:
             f"Take a release of {name} with a part for torch {version}, or a torch that this one has a part for."
         )
     unstated = _of_page(follows, subject) or _of_pin(name, follows, subject) if package and not version else None
+    if package and subject.is_pure(package.name):  # a compiled one is not from the index
+        unstated = Fix(f"Take the {name} that was built for this {follows}, from where this one came.")
     text = f"Compile {name} here again, for the installed {follows} {version}".rstrip()
     return unstated or Fix(f"{text}.", changes=recompiled(subject.matrix, name))
 

@@ -221,7 +221,7 @@ def _own(name: str, subject: Subject) -> Fix | None:
     package = subject.matrix.package(stem)
     if (found := _TENSORRT.match(name)) and not _rows(name, subject):
         return Fix(f"Install TensorRT {found[1]}, which brings {name}, and put its lib folder on the loader's path.")
-    if package is None or not re.search(r"(?:cuda|rocm|hip)\d", name):
+    if package is None or not re.search(r"(?:cuda|rocm|hip)\d|_cpu\.", name):
         return None
     return newest(package.name, subject)
 

@@ -187,10 +187,10 @@ class Subject:
         last = [name for name in reversed(names) if name in bare and not self.owner(name, guess=False)]
         for name in (one for one in reversed(names) if one not in last):  # the last frame is what failed
             known = self.owner(name)
-            if known and canonical(known) not in {*FRAMEWORKS, "numpy"} and not self._is_pure(known):
+            if known and canonical(known) not in {*FRAMEWORKS, "numpy"} and not self.is_pure(known):
                 yield known
 
-    def _is_pure(self, name: str) -> bool:
+    def is_pure(self, name: str) -> bool:
         """Whether every wheel of a package that the matrix knows is for any system: nothing in it is compiled."""
         package = self.matrix.package(name)
         rows = self.matrix.builds(package.name) if package else ()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from compat import versions
 from compat.facts import CATALOGUE, Build, Fact, Host, Reading, Unknown
 from compat.names import normalise
 from compat.reading.claims import Claim, Weight
@@ -39,11 +40,24 @@ def merge(claims: Iterable[Claim]) -> tuple[Host, list[str]]:
             grouped[claim.fact].append(claim)
     readings: dict[str, Reading] = {}
     grouped["packages"] += _from_conda(grouped.get("conda_packages", ()))
+    python = _choose(grouped["python"]) if grouped["python"] else None
+    grouped["glibc"] = [one for one in grouped["glibc"] if not _linked(one, python)]
     for fact in CATALOGUE:
         if mine := grouped.get(fact):
             readings[fact] = _reading(fact, mine, notes)
     _add_local_runtime(readings)
     return Host(readings), notes
+
+
+def _linked(claim: Claim, python: Reading | None) -> bool:
+    """Whether a C library is only the least that the interpreter's own file asks for, which is not the system's.
+
+    Before Python 3.8 (3.9 in ``platform.platform()``) ``platform.libc_ver()`` reads that file (CPython's bpo-35389).
+    """
+    known = versions.release(python.value)[:2] if isinstance(python, Fact) else ()
+    if claim.weight is Weight.HINT:
+        return known < (3, 9)
+    return () < known < (3, 8) and claim.program in {"collect_env", "paddle summary_env"}
 
 
 def _cut(claim: Claim, claims: list[Claim]) -> bool:

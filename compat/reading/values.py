@@ -151,7 +151,6 @@ def platform_claims(value: str) -> Iterator[Claim]:
         yield Claim("arch", architecture(found["arch"]))
         libc = found["libc"] or ""
         if glibc := _GLIBC.match(libc):
-            # Pythons before 3.9 name the libc their binary was linked with, so the Libc line outweighs it.
             yield Claim("glibc", glibc.group(1), weight=Weight.HINT)
         elif tag := spelling(libc.replace("-", " ")):
             yield Claim("os", tag, weight=Weight.HINT)
@@ -202,10 +201,9 @@ def uname_claims(value: str) -> Iterator[Claim]:
 
 
 def libc(pair: Pair) -> Iterator[Claim]:
-    """``glibc-2.35`` or paddle's ``glibc 2.27``; 2.9 is what Pythons before 3.8 say of any (CPython's bpo-26544)."""
+    """``glibc-2.35`` or paddle's ``glibc 2.27``."""
     if found := _GLIBC.search(pair.value):
-        if found.group(1) != "2.9":
-            yield Claim("glibc", found.group(1))
+        yield Claim("glibc", found.group(1))
         yield Claim("libc", "glibc")
     elif "musl" in pair.value.lower():
         yield Claim("libc", "musl")

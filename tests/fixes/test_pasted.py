@@ -775,6 +775,14 @@ HEALTHY = {
         "GPU models and configuration: GPU 0: NVIDIA GeForce RTX 4070\nNvidia driver version: 551.88\n"
         "LD_LIBRARY_PATH=/usr/local/cuda-12.4/lib64:\n"
     ),
+    "the C library that a Python of 3.8 was linked with": (
+        "- `transformers` version: 4.36.2\n- Platform: Linux-5.15.0-91-generic-x86_64-with-glibc2.10\n"
+        "- Python version: 3.8.18\n- PyTorch version (GPU?): 2.1.0+cu121 (True)\n"
+    ),
+    "a package of conda's for a Python that its wheels are not for": (
+        "PyTorch version: 1.10.2\nCUDA used to build PyTorch: 11.3\nLibc version: glibc-2.17\n"
+        "Python version: 3.6.13 |Anaconda, Inc.| (64-bit runtime)\nIs CUDA available: True\n[pip3] torchaudio==0.10.2\n"
+    ),
     "conda's builds for a CUDA that only tagged wheels have": (
         "PyTorch version: 1.10.2\nCUDA used to build PyTorch: 11.3\nOS: Ubuntu 20.04.3 LTS (x86_64)\n"
         "Python version: 3.8.13 (64-bit runtime)\n[pip3] torch==1.10.2\n[pip3] torchaudio==0.10.2\n"

@@ -820,6 +820,48 @@ CAPTURED = {
         ),
         ("driver-secure-boot-unsigned", "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der", "dkms/mok"),
     ),
+    "apex wants nvcc and torch of one release, and names torch's": (
+        (
+            "torch.__version__  = 1.6.0\nCuda compilation tools, release 9.0, V9.0.176\nRuntimeError: Cuda extensions are "
+            "being compiled with a version of Cuda that does not match the version used to compile Pytorch binaries.  "
+            "Pytorch binaries were compiled with Cuda 10.2.\n"
+        ),
+        ("toolkit-mismatch-extension", "PATH=/usr/local/cuda-10.2/bin", "torch.version.cuda"),
+    ),
+    "bitsandbytes' own library for the processor": (
+        "CUDA SETUP: Required library version not found: libbitsandbytes_cpu.so. Maybe you need to compile it from source?",
+        ("library-missing", "pip install --upgrade bitsandbytes", "system package"),
+    ),
+    "a wheel at an address is of one Python, which nobody tells": (
+        (
+            "torch==2.3.0\nImportError: /opt/x/flash_attn_2_cuda.abi3.so: undefined symbol: "
+            "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+        ),
+        ("abi-mismatch", "FLASH_ATTENTION_FORCE_BUILD", "cp310"),
+    ),
+    "a compiled package whose index has no compiled one": (
+        (
+            "ValueError: Can't import SageAttention: DLL load failed while importing _fused: The specified procedure could "
+            "not be found."
+        ),
+        ("abi-mismatch", "sageattention that was built for this torch", "pip install"),
+    ),
+    "a fabric manager on a system that nobody names": (
+        "NVIDIA-SMI 545.23.06    Driver Version: 545.23.06    CUDA Version: 12.3\n[[ System not yet initialized (error 802) ]]",
+        ("fabric-manager-down", "fabric manager 545.23.06 on the host", "<"),
+    ),
+    "an image that asks for more than a card's last driver shows": (
+        "GPU: V100\nnvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
+        ("container-requires-newer-driver", "an image for a CUDA before 12.4", "13.0"),
+    ),
+    "collect_env sees neither GPU nor driver": (
+        (
+            "PyTorch version: 1.10.2\nIs debug build: False\nCUDA used to build PyTorch: 11.3\nOS: Ubuntu 20.04.3 LTS (x86_64)\n"
+            "Python version: 3.9.12 (64-bit runtime)\nIs CUDA available: False\n"
+            "GPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"
+        ),
+        ("no-driver", "ubuntu-drivers install", "pip install"),
+    ),
     "a fabric manager that names both releases": (
         (
             "nv-fabricmanager[1507]: fabric manager NVIDIA GPU driver interface version 535.183.01 don't match with driver "

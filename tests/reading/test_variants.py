@@ -87,6 +87,8 @@ NCCL version 2.21.5+cuda12.4
 """
 
 
+HF = "- `transformers` version: 4.36.2\n- Platform: Linux-5.15.0-91-generic-x86_64-with-glibc2.35\n- Python version: "
+OLD_ENV = "PyTorch version: 1.7.0+cu110\nIs debug build: False\nLibc version: glibc-2.2.5\n\nPython version: "
 DIFFUSERS = """\
 - Diffusers version: 0.28.0.dev0
 - Platform: Ubuntu 24.04 LTS - Linux-6.8.0-31-generic-x86_64-with-glibc2.39
@@ -148,7 +150,10 @@ FACTS = {
     "another's sentence": ("It was tested with python3.9, cuda 11.3, torch 1.10.0\n", "python", None),
     "one thing in one's own sentence": ("I want to use python 3.9 for it\n", "python", None),
     "the distribution before the platform": (DIFFUSERS, "os", "ubuntu24.04"),
-    "the platform behind the distribution": (DIFFUSERS, "glibc", "2.39"),
+    "the platform behind the distribution": (DIFFUSERS, "kernel", "6.8.0-31-generic"),
+    "the C library of a Python that asks the system": (f"{HF}3.11.4\n", "glibc", "2.35"),
+    "the C library that an old Python was linked with": (f"{HF}3.8.18\n", "glibc", None),
+    "the C library beside a Python of before 3.8": (f"{OLD_ENV}3.6.4 (64-bit runtime)\n", "glibc", None),
     "a form's platform typed by hand": ("OS Platform: win11 home edition\n", "os", "windows11"),
     "the driver behind the card": ("GPU: NVIDIA GeForce RTX 5070 Ti (572.83)\n", "driver", "572.83"),
     "the library that ollama loaded": (OLLAMA, "driver_library", "570.86.16"),

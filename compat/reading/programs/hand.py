@@ -66,7 +66,7 @@ _KIND = re.compile(r"^(?:(?:GPU\b|显卡)\s*(?=[a-z型]))?(?:(?:型号|model)\s*
 _BESIDE: Final = (
     ("python", re.compile(r"[,、;/ ]\s*python\s*:?\s*([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])", re.IGNORECASE)),
     ("kernel", re.compile(r"\bkernel:?\s+(\d+\.\d+\.\d+\S*?)(?=[\s,;)]|$)", re.IGNORECASE)),
-    ("glibc", re.compile(r"\bglibc[ -]?(\d\.\d+)\b", re.IGNORECASE)),
+    ("glibc", re.compile(r"(?<!with-)\bglibc[ -]?(\d\.\d+)\b", re.IGNORECASE)),
     ("cuda_toolkit", re.compile(r"[,、;/ ]\s*cuda\s*:?\s*v?(\d{1,2}\.\d{1,2}(?:\.\d{1,3})?)(?![\w.])", re.IGNORECASE)),
     ("cudnn", re.compile(r"[,、;/ ]\s*cudnn\s*:?\s*v?(\d{1,2}(?:\.\d{1,3}){1,3})(?![\w.])", re.IGNORECASE)),
 )

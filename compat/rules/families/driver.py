@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
@@ -120,12 +121,14 @@ class NoDriver(NvidiaRule):
     def _silent(host: Host, signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
         """A CUDA build that sees no GPU, where nvidia-smi did not answer collect_env either."""
         item = next((one for one in installed if one.cuda), None)
-        if host.container or host.l4t or host.driver or host.nvml != "no answer" or not item:
+        if host.container or host.l4t or host.driver or (host.nvml, host.cuda_init) != ("no answer", None) or not item:
             return None
-        if not signals.saying("no-gpu-vague"):
+        asked = bool(signals.saying("no-gpu-vague"))
+        if signals.harmful and not asked:
             return None
         detail = f"{item.label} sees no GPU, and nvidia-smi did not answer collect_env."
-        return Found(detail=detail, facts=(item.fact, "nvml"), confidence="possible", severity="warning")
+        found = Found(detail=detail, facts=(item.fact, "nvml"), confidence="possible", severity="warning")
+        return found if asked else replace(found, severity="info")  # it may be meant to have no GPU
 
 
 class DriverStubLoaded(Rule):

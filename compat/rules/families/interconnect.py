@@ -65,6 +65,9 @@ class FabricManagerDown(NvidiaRule):
         start = Command("sudo systemctl enable --now nvidia-fabricmanager", "linux")
         # one that is installed need only be started; else the package of the driver's version comes first
         fix = Fix("Start the fabric manager.", changes=(start,)) if manager else None
+        if not manager and not host.os:  # whose package it is depends on the system
+            which = f"fabric manager {host.driver}" if host.driver else "fabric manager of exactly the driver's version"
+            fix = Fix(f"Install the {which} on the host, then start it.", changes=(start,))
         if host.nvswitch and (host.absent("fabric_manager") or (manager and not running)):
             detail = f"{host.nvswitch} NVSwitch devices, fabric manager {manager or 'not installed'}."
             return Found(detail=detail, facts=("nvswitch", "fabric_manager"), fix=fix)
