@@ -112,7 +112,8 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
         tuple("" if value == "newest" else value for value in axis)
         for axis in (axes.runtime, axes.python, axes.os, axes.arch, axes.gpu)
     ]
-    combinations = list(dict.fromkeys(map(_without_gpu, product(axes.frameworks, *values))))
+    every = product(axes.frameworks, *values)  # one image for the CPU serves all GPUs
+    combinations = list(dict.fromkeys((*one[:-1], "") if one[1] == "cpu" else one for one in every))
     if len(combinations) > _LIMIT:
         raise InputError(f"the axes give {len(combinations)} cells", expected=f"at most {_LIMIT}")
     used: dict[str, int] = {}
@@ -159,11 +160,6 @@ def _name(wishes: tuple[str, ...], target: Target, used: dict[str, int], *, with
     arch = target.arch if with_arch else ""
     python = target.python and f"py{target.python}"
     return _numbered(slug(*wishes, *runtime, *target.gpus, python, target.os, arch), used)
-
-
-def _without_gpu(combination: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A combination, without the GPU where the image is for the CPU: one such image serves all of that axis."""
-    return (*combination[:-1], "") if combination[1] == "cpu" else combination
 
 
 def _targets(combinations: list[tuple[Any, ...]], driver: str) -> Iterator[tuple[tuple[str, ...], Target]]:

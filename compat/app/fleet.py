@@ -226,17 +226,13 @@ def _odd(groups: Sequence[Alike]) -> list[Alike]:
     told: list[Alike] = []
     alike: dict[frozenset[str], list[Alike]] = {}
     for group in groups:
-        earlier = alike.setdefault(_products(group), [])
+        kinds = frozenset(part.partition(" x ")[2] for part in group.facts.get("gpus", "").split(", "))
+        earlier = alike.setdefault(kinds, [])  # whatever their number; a node without a GPU is like no other
         larger = takewhile(lambda one: len(one.nodes) > len(group.nodes), earlier)  # noqa: B023 - used at once
         nearest = min((_differences(group, one) for one in larger), key=len, default={})
         told.append(replace(group, differs=nearest))
         earlier.append(group)
     return told
-
-
-def _products(group: Alike) -> frozenset[str]:
-    """The kinds of GPU of a group, whatever their number; a node without one is like no other."""
-    return frozenset(part.partition(" x ")[2] for part in group.facts.get("gpus", "").split(", "))
 
 
 def _differences(here: Alike, there: Alike) -> dict[str, tuple[str, str]]:

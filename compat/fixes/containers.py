@@ -146,7 +146,8 @@ def in_use(change: Change, case: Case) -> tuple[Change, ...]:
     if change.command == "run" and change.options and " " not in change.options and not (change.gpus or change.group):
         typed = next((_bare(one) for one in case.commands if _RUN.search(one)), "")
         if typed and engine not in _SNUG and _is_said_again(typed):
-            return (Command(_started_with(change.options, _without(change.options, typed))),)
+            earlier = re.sub(rf" {re.escape(change.options.partition('=')[0])}[= ]\S+", "", typed)  # its value there
+            return (Command(_started_with(change.options, earlier)),)
     if change.command != "run" or engine == change.engine:
         return (change,)
     if engine in {"podman", "nerdctl"}:
@@ -165,11 +166,6 @@ def _bare(command: str) -> str:
 def _started_with(options: str, command: str) -> str:
     """A command that starts a container, with more options."""
     return _RUN.sub(lambda found: f"{found[0]} {options}", command, count=1)
-
-
-def _without(option: str, command: str) -> str:
-    """A command without an option, whatever its value there is."""
-    return re.sub(rf" {re.escape(option.partition('=')[0])}[= ]\S+", "", command)
 
 
 def _with_nodes(subject: Subject) -> Fix | None:

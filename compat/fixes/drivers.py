@@ -148,9 +148,12 @@ def _most(subject: Subject, asked: str = "") -> str:
     """The CUDA that images may be of, for the driver that is there or the last one for the GPU."""
     host, last = subject.host, _last(subject)
     have = host.driver_cuda or cuda_of_driver(subject.matrix, host.driver or (last and f"{last}.0"), host.platform)
-    if asked and have and versions.at_least(have, asked):
-        return f"a CUDA before {asked}"
-    return f"CUDA {have} or older" if have else "the CUDA that the driver reports in nvidia-smi"
+    have = (
+        f"a CUDA before {asked}"
+        if asked and have and versions.at_least(have, asked)
+        else have and f"CUDA {have} or older"
+    )
+    return have or "the CUDA that the driver reports in nvidia-smi"
 
 
 def _in_image(subject: Subject) -> bool:
@@ -164,9 +167,8 @@ def compat_libcuda(subject: Subject) -> Fix | None:
         not _in_image(subject)
         or "compat-804" not in subject.case.signals
         or "compat" in (subject.host.env or {}).get("LD_LIBRARY_PATH", "")
+        or any("compat" in (one.path or "") for one in subject.host.libraries or ())
     ):
-        return None
-    if any("compat" in (one.path or "") for one in subject.host.libraries or ()):
         return None
     return _or_image("that of the image's CUDA", subject)
 

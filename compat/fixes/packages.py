@@ -44,7 +44,8 @@ def gpu_build(subject: Subject) -> Fix | None:
         return Fix("Install jax with its TPU library.", changes=(install("jax", extras=("tpu",)),))
     intel = _for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None
     bare = not subject.host.gpus and {gpu.vendor for gpu in subject.gpus} == {"amd"}
-    return intel or _with_code(name, subject) or (amd.build(subject) if bare else None)
+    unknown = {(gpu.vendor, gpu.target) for gpu in subject.gpus} == {("amd", "")}
+    return intel or (not unknown and _with_code(name, subject)) or (amd.build(subject) if bare or unknown else None)
 
 
 def _on_a_mac(name: str, subject: Subject) -> Fix | None:

@@ -50,14 +50,10 @@ def merge(claims: Iterable[Claim]) -> tuple[Host, list[str]]:
 
 
 def _linked(claim: Claim, python: Reading | None) -> bool:
-    """Whether a C library is only the least that the interpreter's own file asks for, which is not the system's.
-
-    Before Python 3.8 (3.9 in ``platform.platform()``) ``platform.libc_ver()`` reads that file (CPython's bpo-35389).
-    """
+    """Whether a C library is what Python's own file asks for at least: before 3.8 (bpo-35389), in platform() 3.9."""
     known = versions.release(python.value)[:2] if isinstance(python, Fact) else ()
-    if claim.weight is Weight.HINT:
-        return known < (3, 9)
-    return () < known < (3, 8) and claim.program in {"collect_env", "paddle summary_env"}
+    old = () < known < (3, 8) and claim.program in {"collect_env", "paddle summary_env"}
+    return known < (3, 9) if claim.weight is Weight.HINT else old
 
 
 def _cut(claim: Claim, claims: list[Claim]) -> bool:

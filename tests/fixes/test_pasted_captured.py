@@ -862,6 +862,27 @@ CAPTURED = {
         ),
         ("no-driver", "ubuntu-drivers install", "pip install"),
     ),
+    "a library of a CUDA that the driver does not run": (
+        (
+            "$ pip install transformer-engine[pytorch]\nOSError: libcublas.so.13: cannot open shared object file: No such "
+            "file or directory\nNVIDIA-SMI 570.86.10    Driver Version: 570.86.10    CUDA Version: 12.8"
+        ),
+        ("library-missing", "reinstall transformer-engine, built for CUDA 12", "pip install nvidia-cublas"),
+    ),
+    "a library of another CUDA than torch's": (
+        (
+            "Name: vllm\nVersion: 0.21.0\n---\nName: torch\nVersion: 2.11.0+cu126\nImportError: libcudart.so.13: cannot open "
+            "shared object file: No such file or directory"
+        ),
+        ("library-missing", "pip install torch==2.11.0+cu130", "nvidia-cuda-runtime"),
+    ),
+    "no node offers a GPU, whatever the driver here is": (
+        (
+            "0/1 nodes are available: 1 Insufficient nvidia.com/gpu\n"
+            "NVIDIA-SMI 535.129.03    Driver Version: 535.129.03    CUDA Version: 12.2"
+        ),
+        ("container-no-gpu", "run NVIDIA's device plugin", "limits"),
+    ),
     "a fabric manager that names both releases": (
         (
             "nv-fabricmanager[1507]: fabric manager NVIDIA GPU driver interface version 535.183.01 don't match with driver "

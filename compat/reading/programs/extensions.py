@@ -77,7 +77,8 @@ def _each(line: str) -> Iterator[Claim]:
     """The compute capability of each device."""
     if found := _PER_GPU.search(line):
         for number, target in enumerate(re.findall(r"\d+\.\d", found.group())[: devices.MOST]):
-            yield _bare(devices.capability(target), str(number))
+            gpu = Gpu(target=devices.capability(target), vendor="nvidia")  # a capability that no name goes with
+            yield Claim("gpus", gpu, key=str(number), weight=Weight.LISTED)
 
 
 def _found(line: str) -> Iterator[Claim]:
@@ -105,11 +106,6 @@ def _related(view: View) -> Iterator[Claim]:
             if found:
                 claim = Claim("packages", found.group(2), key=found.group(1), weight=Weight.LISTED)
                 yield from view.stamp(index, [claim])
-
-
-def _bare(target: str, key: str = "") -> Claim:
-    """A compute capability that no name goes with."""
-    return Claim("gpus", Gpu(target=target, vendor="nvidia"), key=key, weight=Weight.LISTED)
 
 
 def _library(line: str) -> Iterator[Claim]:

@@ -127,7 +127,8 @@ class ContainerNoGpu(Rule):
             return Fits("a Jetson need not have nvidia-smi")
         if not host.container:
             elsewhere = host.absent("container") or host.platform in {"windows", "darwin"} or host.driver
-            return Fits("") if elsewhere or has_no_device(host) else None
+            queued = "kubernetes-insufficient" in signals  # told of other nodes, whatever is here
+            return Fits("") if not queued and (elsewhere or has_no_device(host)) else None
         return self._inside(host, signals, commands)
 
     @staticmethod

@@ -121,10 +121,8 @@ class NoDriver(NvidiaRule):
     def _silent(host: Host, signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
         """A CUDA build that sees no GPU, where nvidia-smi did not answer collect_env either."""
         item = next((one for one in installed if one.cuda), None)
-        if host.container or host.l4t or host.driver or (host.nvml, host.cuda_init) != ("no answer", None) or not item:
-            return None
-        asked = bool(signals.saying("no-gpu-vague"))
-        if signals.harmful and not asked:
+        asked, blind = signals.saying("no-gpu-vague"), (host.nvml, host.cuda_init) == ("no answer", None)
+        if host.container or host.l4t or host.driver or not blind or not item or (signals.harmful and not asked):
             return None
         detail = f"{item.label} sees no GPU, and nvidia-smi did not answer collect_env."
         found = Found(detail=detail, facts=(item.fact, "nvml"), confidence="possible", severity="warning")

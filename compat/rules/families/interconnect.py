@@ -66,8 +66,8 @@ class FabricManagerDown(NvidiaRule):
         # one that is installed need only be started; else the package of the driver's version comes first
         fix = Fix("Start the fabric manager.", changes=(start,)) if manager else None
         if not manager and not host.os:  # whose package it is depends on the system
-            which = f"fabric manager {host.driver}" if host.driver else "fabric manager of exactly the driver's version"
-            fix = Fix(f"Install the {which} on the host, then start it.", changes=(start,))
+            which = host.driver or "of exactly the driver's version"
+            fix = Fix(f"Install the fabric manager {which} on the host, then start it.", changes=(start,))
         if host.nvswitch and (host.absent("fabric_manager") or (manager and not running)):
             detail = f"{host.nvswitch} NVSwitch devices, fabric manager {manager or 'not installed'}."
             return Found(detail=detail, facts=("nvswitch", "fabric_manager"), fix=fix)

@@ -39,11 +39,6 @@ _RARE: Final = frozenset({"aarch64", "arm64", "ppc64le", "riscv64", "s390x", "i6
 _OF_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-(?:nvcc|toolkit|version)|nvidia-[a-z]{2,12}-cu\d\d)\b")
 
 
-def _made_for(wheel: str, here: str) -> bool:
-    """Whether the file name of a wheel names this very system and processor: then they are not what refuses it."""
-    return bool(here) and wheel.removesuffix(".whl").rpartition("-")[2].startswith(here)
-
-
 def _told(place: str) -> str:
     """A platform with its processor, or by its name alone where that is not known."""
     return {"macosx_": "macOS", "win_": "Windows", "linux_": "Linux"}.get(place, place.rstrip("_"))
@@ -176,7 +171,8 @@ class PlatformUnsupported(Rule):
             return Fits(
                 Sentence("there are builds of {names} for {platform}", platform=platform, names=", ".join(asked))
             )
-        if usual or not signals.saying("nothing-fits") or _made_for(signals.value("wheel"), here):
+        refused = signals.value("wheel").removesuffix(".whl").rpartition("-")[2]  # for this very system: not its fault
+        if usual or not signals.saying("nothing-fits") or (here and refused.startswith(here)):
             return None
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.python as joint
@@ -15,6 +16,7 @@ from compat.joints.python import minor_of
 from compat.joints.verdict import FITS
 from compat.rules.lookups import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.rules.together import clashing
 from compat.rules.wanted import candidates, left_behind, standing
 from compat.sentences import Sentence
 
@@ -73,6 +75,17 @@ class PythonUnsupported(Rule):
                 fix = Fix(f"Use Python {last}.", changes=(Python(last),))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {minor_of(python)}."
                 return Found(detail=detail, fix=fix, sources=cite(case.matrix, rows[-1]))
+        this = f"this is {minor_of(python)}"
+        found = clashing(
+            case.here,
+            lambda part: joint.verdict(part.build, python),
+            case.matrix,
+            this=this,
+            facts=("python",),
+            among=lambda item: [one for one in item.published if is_at(one.build, case.world.place)] or item.published,
+        )
+        if found and " line" not in case.host.source("packages"):  # a program that lists them runs beside them
+            return replace(found, severity="warning", confidence="likely")
         if left_behind(python, case.matrix, case.signals) and standing(case.signals) == "newer":
             return Fits("")
         refused = self._wheel(python, case.signals) or self._variant(python, case)

@@ -19,7 +19,7 @@ from compat.sentences import Sentence
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Host, Library
+    from compat.facts import Host
     from compat.joints.build import Part
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
@@ -98,8 +98,10 @@ class DriverTooOldForRuntime(NvidiaRule):
         Or it must compile PTX that a newer toolkit wrote.
         """
         host = case.host
-        if host.absent("driver") or host.platform == "darwin" or _has_newer_libcuda(host.libraries or ()):
+        if host.absent("driver") or host.platform == "darwin":
             return None
+        if any(item.origin == "compat" and item.loaded for item in host.libraries or ()):
+            return None  # that libcuda's CUDA counts, of which the rule about forward compatibility tells
         builds = [item for item in case.installed if item.cuda]
         windows = host.platform in {"windows", "wsl2"}
         supports = host.driver_cuda or cuda_of_driver(case.matrix, host.driver or "")
@@ -182,14 +184,6 @@ class DriverTooOldForRuntime(NvidiaRule):
         host = case.host
         which = host.driver or (f"of CUDA {host.driver_cuda}" if host.driver_cuda else "in use")
         return Found(detail=f"CUDA itself says that the driver {which} is too old.")
-
-
-def _has_newer_libcuda(libraries: tuple[Library, ...]) -> bool:
-    """Whether the loader takes libcuda from a cuda-compat package: then that one's CUDA counts, not the driver's.
-
-    Whether it may be there at all is told by the rule about forward compatibility.
-    """
-    return any(item.origin == "compat" and item.loaded for item in libraries)
 
 
 class DriverMinorVersionLimited(NvidiaRule):
