@@ -88,7 +88,8 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         else:
             sharp = _drafted(one, later) if id(one) in chosen else None
             fix = _tried(sharp, one, later.host, judge, later.matrix) if sharp else _unreplayed(one, later)
-            if fix.commands and any(fix.commands == before.fix.commands for before in findings):
+            same = (before.fix for before in findings if before.fix.commands == fix.commands)
+            if fix.commands and any(before.checked == fix.checked for before in same):
                 fix = replace(_ABOVE, checked=fix.checked, unchecked=fix.unchecked)
         follow = tuple(replace(item, fix=_unreplayed(item, later)) for item in one.consequences)
         findings.append(replace(one, fix=fix, consequences=follow))

@@ -92,7 +92,8 @@ def _unknown_build(name: str, subject: Subject) -> Fix | None:
         return replace(_or_image(f"{first} or newer", subject), changes=(Driver(first),))
     found = plans.moved(name, subject) if name else None
     changes = plans.changes_of(found, subject, kind="cuda")
-    if found and changes:
+    far = found and not subject.release(name) and versions.major(found.runtime[4:]) < versions.major(have) >= _FAMILIES
+    if found and changes and not far:  # a release that nobody names may be far from one for an older CUDA
         least = f" to {first} or newer" if versions.major(have) >= _FAMILIES else ""
         return Fix(f"Install {plans.told(found, name)}, or upgrade the NVIDIA driver{least}.", changes=changes)
     if versions.major(have) < _FAMILIES:
@@ -148,12 +149,9 @@ def _most(subject: Subject, asked: str = "") -> str:
     """The CUDA that images may be of, for the driver that is there or the last one for the GPU."""
     host, last = subject.host, _last(subject)
     have = host.driver_cuda or cuda_of_driver(subject.matrix, host.driver or (last and f"{last}.0"), host.platform)
-    have = (
-        f"a CUDA before {asked}"
-        if asked and have and versions.at_least(have, asked)
-        else have and f"CUDA {have} or older"
-    )
-    return have or "the CUDA that the driver reports in nvidia-smi"
+    if asked and have and versions.at_least(have, asked):
+        return f"a CUDA before {asked}"
+    return f"CUDA {have} or older" if have else "the CUDA that the driver reports in nvidia-smi"
 
 
 def _in_image(subject: Subject) -> bool:

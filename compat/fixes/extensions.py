@@ -86,7 +86,7 @@ def rebuild(name: str, subject: Subject) -> Fix:
     if package and subject.is_pure(package.name):  # a compiled one is not from the index
         unstated = Fix(f"Take the {name} that was built for this {follows}, from where this one came.")
     text = f"Compile {name} here again, for the installed {follows} {version}".rstrip()
-    return unstated or Fix(f"{text}.", changes=recompiled(subject.matrix, name))
+    return unstated or Fix(f"{text}.", changes=recompiled(subject.matrix, name, plain(subject.packages.get(name, ""))))
 
 
 def _maker(name: str, subject: Subject) -> str:

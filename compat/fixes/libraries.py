@@ -254,8 +254,13 @@ def _whole_onnxruntime(why: str, subject: Subject) -> Fix | None:
         return None
     major = str(majors[-1] if most else majors[0])
     row = max((one for one in rows if series(one.runtime) == major), key=lambda one: versions.release(one.version))
-    change = subject.install(row, settles=subject.missing)
-    return Fix(f"Install {row.install_name} {row.version} with its CUDA {major} and cuDNN{why}.", changes=(change,))
+    text = f"{row.install_name} {{}} with its CUDA {major} and cuDNN{why}."
+    after = [one.version for one in rows if int(series(one.runtime)) > int(major)]
+    if python or not after:
+        return Fix(f"Install {text.format(row.version)}", changes=(subject.install(row, settles=subject.missing),))
+    end = min(after, key=versions.release)  # of those before it the newest for the Python, which nobody names
+    item = Package(name=row.install_name, spec=f"<{end}", extras=row.extras, settles=subject.missing)
+    return Fix(f"Install the newest {text.format(f'before {end}')}", changes=(Install(packages=(item,)),))
 
 
 def _major(subject: Subject) -> str:

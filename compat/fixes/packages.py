@@ -14,6 +14,7 @@ from compat.changes import Change, Command, Install, Package, Python, Uninstall,
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.subject import Subject, continued, last_cuda
+from compat.joints.python import is_for
 from compat.names import normalise
 from compat.reading.commands import asks_for_cuda, requirements
 from compat.rules.lookups import is_version
@@ -103,10 +104,11 @@ def _for_intel(subject: Subject) -> Fix | None:
     """A torch for Intel's GPUs, of the release that is installed where there is one."""
     place = platform_tag(subject.host) or "linux_x86_64"
     rows = [row for row in subject.matrix.builds("torch") if row.runtime == "xpu" and place in row.platforms]
+    rows = [row for row in rows if is_for(row, subject.host.python or "")]
     if not rows:
         return None
     same = [row for row in rows if row.version == plain(subject.packages.get("torch", ""))]
-    best = (same or rows)[-1]
+    best = (same or [row for row in rows if row.how != "inferred"] or rows)[-1]
     return Fix(f"Install torch {best.version} for Intel GPUs.", changes=(subject.install(best, again=bool(same)),))
 
 

@@ -95,10 +95,11 @@ def with_code(name: str, version: str, place: str, matrix: Matrix) -> list[Build
 
 
 def ties(name: str, subject: Subject) -> tuple[str, ...]:
-    """Installed packages whose rows require a framework, by the matrix."""
+    """Packages whose rows require a framework, by the matrix: installed ones, or those that were typed with it."""
+    there = subject.packages if name in subject.packages else {**subject.typed, **subject.packages}
     return tuple(
         other
-        for other, version in subject.packages.items()
+        for other, version in there.items()
         if other != name and subject.matrix.package(other) and requires(other, plain(version), name, subject.matrix)
     )
 

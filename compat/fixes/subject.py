@@ -166,8 +166,12 @@ class Subject:
         Where nothing tells what is installed, the one that a command pinned.
         """
         item = named(installed(self.host, self.matrix), name)
-        typed = {canonical(asked): version for asked, version in requirements(self.case.commands).items()}
-        return plain(self.packages.get(name, "")) or (item.version if item else "") or plain(typed.get(name, ""))
+        return plain(self.packages.get(name, "")) or (item.version if item else "") or plain(self.typed.get(name, ""))
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """What the commands asked for, with the releases that they pinned."""
+        return {canonical(asked): version for asked, version in requirements(self.case.commands).items()}
 
     def cited(self) -> tuple[str, ...]:
         """Packages that the finding's facts name."""

@@ -125,6 +125,9 @@ def system_claims(value: str) -> Iterator[Claim]:
     value = value.strip(" \"'")
     if empty(value):
         return
+    if value.startswith("arch="):  # SD.Next's fields (installer.py, get_platform)
+        fields = dict(re.findall(r"(\w+)=(\S+)", value))
+        value = f"{fields.get('system', '')} {fields['arch']}" if "arch" in fields else ""
     printed, arch = split_architecture(value)
     if tag := spelling(printed):
         yield Claim("os", tag)

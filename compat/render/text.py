@@ -223,15 +223,13 @@ def _drivers(host: Host, words: Catalogue) -> str:
 
 
 def _python(host: Host, words: Catalogue) -> str:
-    """The interpreter with the frameworks in it; "no framework" only where the packages are known."""
+    """The interpreter with the frameworks in it; "no framework" only where all packages are known."""
     packages = host.packages or {}
     builds = host.builds or {}
-    names = [name for name in _FRAMEWORKS if name in packages]
-    told = [
-        f"{name} {packages[name]}" + (f" ({builds[name].runtime})" if name in builds and builds[name].runtime else "")
-        for name in names
-    ]
-    if host.known("packages") and not told:
+    names = [name for name in _FRAMEWORKS if name in packages or name in builds]
+    runtimes = {name: f"({build.runtime})" for name, build in builds.items() if build.runtime}
+    told = [" ".join(filter(None, (name, packages.get(name), runtimes.get(name)))) for name in names]
+    if host.known("packages") and not told and " line" not in host.source("packages"):  # which may be a part
         told = [words.said("no framework installed")]
     return _join(host.python, host.python_environment, *told)
 

@@ -287,7 +287,39 @@ PASTED = {
             "[E:onnxruntime:Default] Failed to load library libonnxruntime_providers_cuda.so with error: "
             "libcublasLt.so.11: cannot open shared object file: No such file or directory"
         ),
-        ("library-missing", '"onnxruntime-gpu[cuda,cudnn]==1.26.0"', "nvidia-cublas"),  # no driver of CUDA 13 is told
+        ("library-missing", '"onnxruntime-gpu[cuda,cudnn]<1.27.0"', "nvidia-cublas"),  # no driver of CUDA 13 is told
+    ),
+    "an onnxruntime for a CUDA of the past and a Python that is known": (
+        (
+            "/usr/lib/python3.12/site-packages/onnxruntime/capi/onnxruntime_inference_collection.py:69\nFailed to load "
+            "library libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open shared object file"
+        ),
+        ("library-missing", '"onnxruntime-gpu[cuda,cudnn]==1.26.0"', "<1.27"),
+    ),
+    "a torch for Intel's GPUs that the Python can have": (
+        "AssertionError: Torch not compiled with XPU enabled\nC:\\app\\venv\\lib\\site-packages\\torch\\xpu\\__init__.py\nPython 3.10.11",
+        ("cpu-only-build", "torch==2.13.0+xpu", "2.15"),
+    ),
+    "what is compiled again keeps its release": (
+        (
+            "ImportError: /env/lib/python3.7/site-packages/mmcv/_ext.cpython-37m-x86_64-linux-gnu.so: undefined symbol: "
+            "_ZN2at5emptyEN3c108ArrayRefIlEERKNS0_13TensorOptionsE\nmmcv-full          1.2.3\ntorch              1.5.1"
+        ),
+        ("abi-mismatch", "--no-cache-dir mmcv-full==1.2.3", "or newer"),
+    ),
+    "the companions that were typed with a torch for the CPU": (
+        (
+            "(x) C:\\Users\\me>pip install torch==2.3.1 torchvision==0.18.1\nCollecting torch==2.3.1\n  Using cached "
+            "torch-2.3.1-cp310-cp310-win_amd64.whl (159.8 MB)\nAssertionError: Torch not compiled with CUDA enabled"
+        ),
+        ("cpu-only-build", "torch==2.3.1+cu121 torchvision==0.18.1+cu121", "torchaudio"),
+    ),
+    "a driver of CUDA 11 and a torch that nobody names": (
+        (
+            "/usr/local/lib/python3.10/dist-packages/torch/cuda/__init__.py:124: UserWarning: CUDA initialization: The "
+            "NVIDIA driver on your system is too old (found version 11000). Please update your GPU driver"
+        ),
+        ("driver-too-old-for-runtime", "or take the build for CUDA 11", "1.12"),
     ),
     "a fabric manager on a system that has no dnf": (
         (

@@ -235,7 +235,7 @@ PASTED = {
             "[W:onnxruntime:Default, onnxruntime_pybind_state.cc:747 CreateExecutionProviderInstance] Failed to create "
             "CUDAExecutionProvider. Please reference the documentation to ensure all dependencies are met."
         ),
-        ("library-missing", 'pip install "onnxruntime-gpu[cuda,cudnn]==1.26.0"', "torch"),
+        ("library-missing", 'pip install "onnxruntime-gpu[cuda,cudnn]<1.27.0"', "torch"),
     ),
     "Windows says in its own language why it does not load a module": (
         (

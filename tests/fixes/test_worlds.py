@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
@@ -60,7 +62,8 @@ def test_each_fix_that_was_tried_mends_a_random_machine_and_harms_nothing(machin
     note({name: one.value for name, one in machine.readings.items()})
     known = machine
     for found in judged(machine, MATRIX).findings:
-        assert len("\n".join([found.fix.text, *found.fix.commands])) <= 206
+        said = "\n".join([found.fix.text, *found.fix.commands])
+        assert len(re.sub(r"https://\S+/(?=\S+\.whl)", "", said)) <= 206  # of a wheel's address its name counts
         after = replayed(known, found.fix.changes, MATRIX) if found.fix.checked else None
         if after is None:
             continue

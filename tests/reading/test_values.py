@@ -39,6 +39,7 @@ def test_what_only_begins_like_a_placeholder_is_a_value(text):
         ("Ubuntu focal 20.04 aarch64", {"os": "ubuntu20.04", "os_name": "Ubuntu focal 20.04", "arch": "aarch64"}),
         ("Windows 11 (Pro) x64", {"os": "windows11", "os_name": "Windows 11 (Pro)", "arch": "x86_64"}),
         ("Debian GNU/Linux 12 (bookworm)", {"os": "debian12", "os_name": "Debian GNU/Linux 12 (bookworm)"}),
+        ("arch=AMD64 cpu=AMD64 Family 23 system=Windows release=Windows-10-10.0.19045-SP0", {"arch": "x86_64"}),
         ("x86_64", {"os_name": "x86_64"}),  # an architecture alone is no system with one
     ],
 )
