@@ -254,7 +254,9 @@ def _whole_onnxruntime(why: str, subject: Subject) -> Fix | None:
         return None
     major = str(majors[-1] if most else majors[0])
     row = max((one for one in rows if series(one.runtime) == major), key=lambda one: versions.release(one.version))
-    text = f"{row.install_name} {{}} with its CUDA {major} and cuDNN{why}."
+    package = subject.matrix.package(row.package)
+    first = f", and call {package.preload} first" if package and package.preload else ""
+    text = f"{row.install_name} {{}} with its CUDA {major} and cuDNN{first}{why}."
     after = [one.version for one in rows if int(series(one.runtime)) > int(major)]
     if python or not after:
         return Fix(f"Install {text.format(row.version)}", changes=(subject.install(row, settles=subject.missing),))

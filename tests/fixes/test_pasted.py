@@ -294,7 +294,7 @@ PASTED = {
             "/usr/lib/python3.12/site-packages/onnxruntime/capi/onnxruntime_inference_collection.py:69\nFailed to load "
             "library libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open shared object file"
         ),
-        ("library-missing", '"onnxruntime-gpu[cuda,cudnn]==1.26.0"', "<1.27"),
+        ("library-missing", "call onnxruntime.preload_dlls() first", "<1.27"),
     ),
     "a torch for Intel's GPUs that the Python can have": (
         "AssertionError: Torch not compiled with XPU enabled\nC:\\app\\venv\\lib\\site-packages\\torch\\xpu\\__init__.py\nPython 3.10.11",
