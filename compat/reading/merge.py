@@ -50,7 +50,10 @@ def merge(claims: Iterable[Claim]) -> tuple[Host, list[str]]:
 
 
 def _linked(claim: Claim, python: Reading | None) -> bool:
-    """Whether a C library is what Python's own file asks for at least: before 3.8 (bpo-35389), in platform() 3.9."""
+    """Whether a claim tells the C library that Python's own file asks for, and not the one that is there.
+
+    Pythons before 3.8 do so (CPython's bpo-35389), in ``platform.platform()`` those before 3.9.
+    """
     known = versions.release(python.value)[:2] if isinstance(python, Fact) else ()
     old = () < known < (3, 8) and claim.program in {"collect_env", "paddle summary_env"}
     return known < (3, 9) if claim.weight is Weight.HINT else old
