@@ -240,7 +240,7 @@ class InstructionUnknown(FileRule):
 
     The first word of each instruction, against those that Docker's builder knows; what stands before the first FROM; a
     COPY or ADD of one path; quotes of a RUN that nothing closes; the service of a development container, against those
-    of its compose files.
+    of its compose files; the first line of a batch script for Slurm.
     Templates and files with a frontend of their own are left alone.
 
     Why: The builder reads the whole file first, and stops at such a line before it runs any step; a shell stops at

@@ -41,6 +41,7 @@ _DRIVER: Final = re.compile(
 _OLD_KEY: Final = re.compile(r"/cuda/repos/\S+/7fa2af80\.pub")
 _NEW_KEY: Final = re.compile(r"3bf863cc|cuda-keyring", re.IGNORECASE)
 _LIST: Final = re.compile(r"deb .*developer\.download\.nvidia\.com/compute/cuda/repos/")
+_KEPT: Final = re.compile(r"deb .*/compute/machine-learning/repos/")  # which is signed with the key of before
 _REPOSITORY: Final = re.compile(r"/cuda/repos/([a-z]+\d+)/")
 # Settings for one machine, or for the search for a fault: code of the finding, and what each does to all others.
 _PRIVATE: Final = {
@@ -117,7 +118,12 @@ def keys(scene: Scene) -> Iterator[Finding]:
         if command.words[0].rpartition("/")[2] == "apt-key" and "del" not in command.words[1:2]:
             detail = f"`{command.text[:70]}`"
             detail += ": NVIDIA signs this list with another key now, and apt-get update stops." if stops else ""
-            fix = "Fetch 3bf863cc.pub in its place." if stops else ""
+            kept = any(_KEPT.search(text) for text in texts)
+            fix = (
+                f"Fetch 3bf863cc.pub {'too: the other list keeps its key' if kept else 'in its place'}."
+                if stops
+                else ""
+            )
             if not stops and (os := _former_apt(command.text, scene)):
                 severity, detail = "info", f"{detail}: later systems than {os} drop it."
             yield finding("apt-key-deprecated", scene, command.line, detail, severity=severity, fix=fix)
@@ -248,9 +254,10 @@ def root_user(scene: Scene) -> Iterator[Finding]:
 
 def refused(ask: Ask) -> Iterator[Finding]:
     """instruction-unknown: the first line that no builder reads, or no shell; gpus-too-few: where no scheduler does."""
-    then = {"job": "the job gets no GPU", "compose": "no service starts"}.get(ask.kind, "the build stops there")
     for line, why, fix in ask.refused[:1]:
-        code = "gpus-too-few" if ask.kind == "job" else "instruction-unknown"
+        job = "the job gets no GPU" if line > 1 else "sbatch refuses the script"
+        then = {"job": job, "compose": "no service starts"}.get(ask.kind, "the build stops there")
+        code = "gpus-too-few" if ask.kind == "job" and line > 1 else "instruction-unknown"
         yield finding(code, ask, line, f"{why}: {then}.", fix=fix)
 
 

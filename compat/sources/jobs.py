@@ -1,8 +1,8 @@
 """Batch scripts of Slurm: the GPUs asked for, the modules loaded, and what is installed before the program starts.
 
 Sources: Slurm documentation, sbatch (``--gres``, ``--gpus``, ``--constraint``; the first line that is neither a comment
-nor blank ends the directives); Environment Modules and Lmod
-(``module load NAME/VERSION``).
+nor blank ends the directives), and its source (``has_shebang`` of sbatch's main program: a script whose first two
+characters are not ``#!`` is refused); Environment Modules and Lmod (``module load NAME/VERSION``).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _TOOLKIT: Final = re.compile(
 )
 _CUDNN: Final = re.compile(r"(?:.*/)?cudnn/(\d+).*", re.IGNORECASE)
 _CUDA: Final = re.compile(r"(?:cuda|cudnn|cudatoolkit)(?:/.*)?", re.IGNORECASE)
+_NO_PROGRAM: Final = (1, "The first line does not begin with `#!`", "Begin the file with #!/bin/bash, before all else.")
 _PYTHON: Final = re.compile(r"(?:.*/)?python3?/(3\.\d{1,2}).*", re.IGNORECASE)
 
 
@@ -38,6 +39,8 @@ def read(text: str, file: str) -> Ask:
     env = {name: value for command in commands for name, value in command.settings}
     why = f"`{lines[end][:60]}` ends what sbatch reads, and `{behind[0]}` stands behind it" if behind else ""
     refused = ((end + 1, why, "Put all lines of #SBATCH above the first command."),) if behind and not read_ else ()
+    if not text.startswith("#!"):  # a text without directives at its head is no job: a shell may write one from it
+        refused = (_NO_PROGRAM,) if commands and any(map(_DIRECTIVE.match, lines[:end])) else ()
     stage = Stage(installs=installers.installs(commands), commands=tuple(commands), env=env, modules=modules)
     python = next((found[1] for name in modules if (found := _PYTHON.fullmatch(name))), "")
     return Ask(

@@ -205,6 +205,9 @@ BASIC = "FROM python:3.10\nRUN pip install torch==2.2.2 torchvision 'numpy<2'\nR
 PAIRS = [
     # what sbatch reads ends with the first command
     (JOB.format("module load cuda/12.4"), JOB.format("# a comment"), "job.sh", "gpus-too-few"),
+    # it refuses a script that names no program in its first line; one that a shell writes begins where it is written
+    ("\n" + JOB.format(""), "cat <<EOF > job.sh\n" + JOB.format("") + "EOF\n", "job.sh", "instruction-unknown"),
+    ("# of whom\n" + JOB.format(""), JOB.format(""), "job.sh", "instruction-unknown"),
     # what setup-python has for the system of GitHub's machine
     (FLOW.format("ubuntu-latest", "'3.7', '3.8'", SETUP), FLOW.format("ubuntu-22.04", "'3.7', '3.8'", SETUP),
      ".github/workflows/ci.yml", "python-unsupported"),

@@ -582,6 +582,14 @@ def test_only_a_list_whose_new_key_nobody_fetches_stops_the_build(keys, error):
     assert said(KEYED.format(*keys))["apt-key-deprecated"] is error
 
 
+@pytest.mark.parametrize(("other", "fix"), [("", "in its place"), ("machine-learning", "too")])
+def test_the_new_key_takes_the_place_of_the_old_one_where_no_other_list_has_that(other, fix):
+    listed = f'RUN echo "deb https://x/compute/{other}/repos/ubuntu1804/x86_64 /" > /etc/apt/sources.list.d/b.list\n'
+    found = lint(sources.read(KEYED.format("7fa2af80", "7fa2af80") + listed, "Dockerfile"), MATRIX).findings
+    told = next(one.fix.text for one in found if one.code == "apt-key-deprecated")
+    assert told.startswith(f"Fetch 3bf863cc.pub {fix}")
+
+
 @pytest.mark.parametrize(("system", "severity"), [("ubuntu:20.04", "info"), ("debian:11", "warning"), ("x", "warning")])
 def test_apt_key_is_only_a_hint_on_a_system_of_before_its_deprecation(system, severity):
     found = lint(sources.read(f"FROM {system}\nRUN curl x | apt-key add -\n", "Dockerfile"), MATRIX).findings
