@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
@@ -84,7 +85,7 @@ def lint(
         InputError: for a file that names more versions of a package, or more markers, than a person writes.
     """
     _bounded(ask, matrix)
-    stages = tuple(scenes(ask, matrix, on))
+    stages = tuple(_trying(scene, matrix) for scene in scenes(ask, matrix, on))
     told = (*_findings(ask, stages, matrix, on), *(_elsewhere(ask, stages, matrix) if on is None else ()))
     found = [finding for finding in told if _chosen(finding.code, select, ignore)]
     kept = [finding for finding in found if not _silenced(finding, ask)]
@@ -115,6 +116,23 @@ def _bounded(ask: Ask, matrix: Matrix) -> None:
     if len(requests) > _REQUESTS:
         expected = f"at most {_REQUESTS:,} in one file"
         raise InputError(f"names {len(requests):,} packages", where=ask.file, expected=expected)
+
+
+def _trying(scene: Scene, matrix: Matrix) -> Scene:
+    """A scene in which an image can be tried in the place of its base."""
+
+    def takes(image: str) -> bool:
+        stages = tuple(replace(one, base=image) if one is scene.chain[0] else one for one in scene.ask.stages)
+        return _errors(replace(scene.ask, stages=stages), matrix, scene.machine) <= known()
+
+    known = cache(lambda: _errors(scene.ask, matrix, scene.machine))
+    return replace(scene, trial=takes)
+
+
+def _errors(ask: Ask, matrix: Matrix, on: Host | None) -> frozenset[tuple[str, int]]:
+    """The code and the line of each error of a file, where no other base is tried."""
+    found = _findings(ask, tuple(scenes(ask, matrix, on)), matrix, on)
+    return frozenset((one.code, one.place.line) for one in found if one.severity == "error" and one.place)
 
 
 def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix, on: Host | None) -> Iterator[Finding]:

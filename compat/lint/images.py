@@ -65,11 +65,11 @@ def tags(scene: Scene) -> Iterator[Finding]:
         rows = tuple(filter(None, (row or near[1],)))
         named = bases.home(base.repository) == "nvidia/cuda"  # whose tags are listed
         sure: Confidence = "certain" if (row.how != "inferred" if row else named) else "likely"
-        fix = successor(base, scene.matrix) or near[0] or later_system(base, scene.matrix)
+        fix = successor(base, scene) or near[0] or later_system(base, scene.matrix)
         yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)
     elif (ended_on := ended(base.os, scene.matrix)) and not any(mirrors_moved(scene)):
         detail = f"{base.os} left standard support on {ended_on}."
-        fix = _BOARD if base.kind == "jetson" else later_system(base, scene.matrix)
+        fix = _BOARD if base.kind == "jetson" else successor(base, scene) or later_system(base, scene.matrix)
         yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix), fix=fix)
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
@@ -87,7 +87,7 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
             return
         installs = UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
         if installs and stops(command):
-            fix = successor(base, scene.matrix) or later_system(base, scene.matrix)
+            fix = successor(base, scene) or later_system(base, scene.matrix)
             when = f"{base.reference} names by {row.moved}"
             detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
             yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
@@ -236,16 +236,17 @@ def later_system(base: Base, matrix: Matrix) -> str:
     return f"Take {later.image}{python}." if plain else f"Move to a tag of {later.os} or later."
 
 
-def successor(base: Base, matrix: Matrix) -> str:
+def successor(base: Base, scene: Scene) -> str:
     """The nearest maintained tag: same repository, CUDA major, flavour; of its own system, then its CUDA minor.
 
-    One of another system is named with the Python that comes with that.
+    Of each system the nearest is tried: the file must show no new error with it. One of another system is named with
+    the Python that comes with that.
     """
     cuda = base.row.cuda if base.row else base.cuda
     if not cuda:
         return ""
     flavour = re.compile(rf":[\d.]+-{'cudnn[0-9]*-' if base.cudnn else ''}{base.flavour}-")
-    minor, major = ".".join(cuda.split(".")[:2]), versions.release(cuda)[0]
+    minor, major, matrix = ".".join(cuda.split(".")[:2]), versions.release(cuda)[0], scene.matrix
     known = [
         (row.os == base.os, versions.same_series(row.cuda, minor), versions.release(row.cuda), row.os, name)
         for row in matrix.table("images")
@@ -253,16 +254,18 @@ def successor(base: Base, matrix: Matrix) -> str:
         for name in row.references()
         if flavour.search(name) and _by_apt(row.os, matrix) == _by_apt(base.os, matrix) and stands(name, matrix)
     ]
-    alike = max((one for one in known if one[2][0] == major), default=None)
-    nearest = alike or min(known, key=lambda one: (not one[0], one[2]), default=None)
-    if nearest is None:
-        return ""
-    system = matrix.system(nearest[3])
-    python = f", whose system has Python {system.python}" if system and system.python and not nearest[0] else ""
-    if alike:
-        return f"Take {nearest[-1]}{python}."
-    left = f"No image of CUDA {major} is left, and what is built for it needs another release."
-    return f"{left} The nearest image is {nearest[-1]}{python}."
+    alike = sorted((one for one in known if one[2][0] == major), reverse=True)
+    ordered = alike or sorted(known, key=lambda one: (not one[0], one[2]))
+    nearest = {one[3]: one for one in reversed(ordered)}
+    fitting = (one for one in ordered if one is nearest[one[3]] and scene.trial(one[4]))
+    found = next(fitting, None) if known else None
+    system = matrix.system(found[3]) if found else None
+    python = f", whose system has Python {system.python}" if found and system and system.python and not found[0] else ""
+    left = "" if alike else f"No image of CUDA {major} is left, and what is built for it needs another release."
+    if found:
+        return f"Take {found[4]}{python}." if alike else f"{left} The nearest image is {found[4]}{python}."
+    none = f"No image of CUDA {major} on a system that is maintained takes what this file installs." if known else ""
+    return none if alike else left if known else ""
 
 
 def _by_apt(os: str, matrix: Matrix) -> bool:

@@ -13,7 +13,7 @@ from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from compat.facts import Host
     from compat.lint.bases import Base
@@ -61,6 +61,7 @@ class Scene:
         machine: facts of the machine that the files are meant for, if one was named.
         device: ``cuda`` or ``rocm``, the one runtime that this machine's GPUs have; empty if none or several.
         place: wheel platform that some lines are for by their markers; empty for the one of all others.
+        trial: whether the file shows no error with an image in the place of the stage's base that it has not today.
     """
 
     ask: Ask
@@ -85,6 +86,7 @@ class Scene:
     machine: Host | None = None
     device: str = ""
     place: str = ""
+    trial: Callable[[str], bool] = bool
 
     @cached_property
     def platform(self) -> str:

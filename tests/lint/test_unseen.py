@@ -770,3 +770,19 @@ def test_of_a_release_that_only_a_sibling_has_rows_of_the_list_of_the_index_deci
 def test_what_only_some_pythons_of_a_release_get_is_no_error_where_none_is_named(text, file, severity):
     found = [one for one in lint(sources.read(text, file), MATRIX).findings if one.code == "framework-pair-mismatch"]
     assert [one.severity for one in found] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("tag", "packages", "fix"),
+    [
+        ("11.1.1-cudnn8-devel-ubuntu20.04", "python3-pip", "Take nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04, whose"),
+        ("11.1.1-cudnn8-devel-ubuntu20.04", "python3.8-dev", "No image of CUDA 11 on a system"),
+        ("11.6.2-runtime-ubuntu20.04", "python3-pip", "Take nvidia/cuda:11.8.0-runtime-ubuntu22.04, whose"),
+        ("10.2-runtime-ubuntu18.04", "python3.6-dev", "No image of CUDA 10 is left"),
+    ],
+)
+def test_a_maintained_tag_is_named_where_the_file_goes_with_it(tag, packages, fix):
+    text = f"FROM nvidia/cuda:{tag} AS a\nFROM a\nRUN apt-get update && apt-get install -y {packages}\n"
+    found = lint(sources.read(text, "Dockerfile"), MATRIX).findings
+    told = [one.fix.text for one in found if one.code in {"base-tag-eol", "base-tag-gone"}]
+    assert told[0].startswith(fix)
