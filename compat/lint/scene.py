@@ -34,7 +34,7 @@ SCRIPT: Final = re.compile(
 _MINICONDA: Final = re.compile(r"\S*miniconda\S*", re.IGNORECASE)
 # Packages that compile against a toolkit when installed from source, or that use one at run time.
 _BUILT_HERE: Final = re.compile(
-    r"flash-attn|deepspeed|apex|detectron2|mmcv-full|torch-scatter|torch-sparse|torch-cluster|xformers|"
+    r"flash-attn|apex|detectron2|mmcv-full|torch-scatter|torch-sparse|torch-cluster|xformers|"
     r"transformer-engine|pytorch3d|nvidia-dali|auto-gptq|causal-conv1d|mamba-ssm|tiny-cuda-nn|pycuda|cupy|"
     r"cupy-cuda11x|cupy-cuda12x|cupy-cuda13x|numba|vllm|bitsandbytes|triton|llama-cpp-python"
 )
@@ -138,7 +138,9 @@ class Scene:
     def compiles(self) -> bool:
         """Whether something may be compiled here, or use a compiler at run time; of a script that is not known."""
         sources = [item.request.name for item in self.taken if not item.request.url.endswith(".whl")]
-        built = any(_BUILT_HERE.fullmatch(name) for name in sources)
+        late = {row.name for row in self.matrix.table("packages") if row.late}
+        used = any(late & {item.request.name, *item.request.extras} for item in self.env)  # an extra is named for it
+        built = used or any(_BUILT_HERE.fullmatch(name) for name in sources)
         scripts = any(command.build and SCRIPT.search(command.text) for command in self.commands)
         linked = any(item.build and item.build.cuda_from == "system" for item in self.env)
         return built or scripts or linked or any(_COMPILERS.search(command.text) for command in self.commands)

@@ -221,7 +221,7 @@ def _has_python(chain: tuple[Stage, ...], base: Base | None, commands: tuple[Com
         return None  # features of a development container bring what they like
     brings = re.compile(
         r"python|\bpy3-|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b|^(?:dnf|yum)\b.* install\b|"
-        r"\bapt\b.*\spip\b"  # Debian's python3-pip provides it since 20.0.2
+        r"\bapt\b.*\spip\b|\.(?:deb|rpm)\b"  # Debian's python3-pip provides it since 20.0.2; a file may need it
     )
     installing = [command.text for command in commands if command.build and command.words[0] not in _BRING_NOTHING]
     copied = any(part.copies for part in chain)

@@ -350,6 +350,12 @@ PAIRS = [
         "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install tqdm\n",
         "FROM nvcr.io/nvidia/pytorch:25.06-py3\nRUN pip install tqdm\n",
     ),
+    # a file of the system's packages, or an archive that it adds, may need Python
+    (
+        "base-python-missing",
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y ffmpeg\nRUN pip3 install six\n",
+        "FROM ubuntu:22.04\nADD a.deb /\nRUN apt-get update && apt-get install -y /a.deb\nRUN pip3 install six\n",
+    ),
     # boards: whose image it is, what it brings
     ("jetson-generic-wheel", BOARD.format("torch==2.1.0"), BOARD.format("torch torchvision torchaudio")),
     ("jetson-generic-wheel", BOARD.format("-U torch"), BOARD.format("torch>=1.13")),

@@ -83,6 +83,9 @@ SOUND = [
      "base-tag-eol"),
     ("FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nCOPY . .\nRUN ./scripts/build.sh\n", "devel-in-final-stage"),
     (DEVEL + TORCH + "COPY . .\nRUN python3 scripts/prepare.py\n", "devel-in-final-stage"),
+    # what is copied compiles its kernels when it is used
+    (("FROM continuumio/miniconda3 AS a\nRUN pip install accelerate[deepspeed]\n"
+     "FROM nvidia/cuda:12.6.3-cudnn-devel-ubuntu22.04\nCOPY --from=a /opt/conda /opt/conda\n"), "devel-in-final-stage"),
     (DEVEL + TORCH + "COPY . .\nRUN python3 scripts/prepare.py\n", "double-cuda"),
     ("FROM nvidia/cuda:11.8.0-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y pip\nRUN pip install numpy\n",
      "base-python-missing"),

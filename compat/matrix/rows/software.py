@@ -40,6 +40,7 @@ class Package(Row):
             pyproject.toml lists it among what the build needs; empty if none.
         force_build: variable of its build script that, set to TRUE, has it compile where a published wheel for the
             torch that is there would be fetched instead, for whose name it asks nvcc first; empty if it fetches none.
+        late: whether it brings sources of GPU code and compiles them with nvcc when they are used.
         strict_cudnn: whether it takes no cuDNN that is older by a minor than the one it was built with.
     """
 
@@ -61,6 +62,7 @@ class Package(Row):
     wheels_alone: bool = False
     unlisted: str = ""
     force_build: str = ""
+    late: bool = False
     strict_cudnn: bool = False
 
     def published_for(self, vendor: str) -> list[str]:

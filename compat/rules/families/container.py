@@ -335,10 +335,6 @@ class ContainerImageArch(Rule):
         return Found(detail=f"{image} is for {tagged[1]}, the host is {arch}.")
 
 
-# Packages whose wheels bring CUDA sources and compile them with nvcc when they are used (DeepSpeed, op_builder).
-_COMPILE_LATE: Final = frozenset({"deepspeed"})
-
-
 class ImageRuntimeNotDevel(Rule):
     """The image lacks the compiler that the workload needs.
 
@@ -350,14 +346,15 @@ class ImageRuntimeNotDevel(Rule):
     area = "container"
 
     def check(
-        self, host: Host, image: str, signals: Hearing, commands: tuple[str, ...], distributions: Mapping[str, str]
-    ) -> Outcome:
+        self, host: Host, image: str, matrix: Matrix, signals: Hearing, commands: tuple[str, ...],
+        distributions: Mapping[str, str],
+    ) -> Outcome:  # fmt: skip
         """Something is compiled in an image of the base or runtime flavour.
 
         Or a package is installed there that compiles GPU code at its first use.
         """
         flavour = re.search(r"nvidia/cuda:\S*?-(base|runtime)-", image)
-        late = sorted(_COMPILE_LATE & distributions.keys())
+        late = sorted(row.name for row in matrix.table("packages") if row.late and row.name in distributions)
         heard = bool(signals.pointing("toolkit-missing")) or commanded.compiles(commands)
         if not flavour or not (heard or (late and host.absent("cuda_toolkit"))):
             return None
