@@ -76,7 +76,8 @@ class AptListsMissing(FileRule):
 class SourceGone(FileRule):
     """What a step asks for is no longer served.
 
-    Addresses of hosts that were switched off, machines of GitHub, and packages that the base's system does not have.
+    Addresses of hosts that were switched off, machines of GitHub, packages that the base's system does not have, and
+    names that no file of a wheel can have.
 
     Why: The step stops.
     Fix: Take what came in its place.

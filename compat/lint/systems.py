@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 import compat.lint.bases as bases
 import compat.lint.images as images
@@ -36,7 +37,13 @@ _UNMANAGED: Final = re.compile(
     re.IGNORECASE,
 )
 _LISTS: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:\S+ )*?install ")  # names of packages run nothing
-_FETCHES: Final = re.compile(r"git (?:\S+ )*?(?:clone|fetch|pull|submodule) |(?:\S+ -m )?\S*pip\S* (?:\S+ )*?install ")
+_GETS: Final = frozenset({"wget", "curl"})
+_FETCHES: Final = re.compile(
+    r"git (?:\S+ )*?(?:clone|fetch|pull|submodule) |(?:\S+ -m )?\S*pip\S* (?:\S+ )*?install |(?:wget|curl) "
+)
+# A wheel's address without variables, and how its name has to be made (PEP 427, "File name convention").
+_FILE: Final = re.compile(r"https?://[^?#${}]*/([^/?#${}]+\.whl)(?=[?#]|$)")
+_WHEEL: Final = re.compile(r"[^-]+-[^-]+(?:-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl")
 _MAY_BRING_GIT: Final = re.compile(
     rf"^(?!.*\bpip\S* (?:\S+ )*?install ).*\bgit\b|conda|mamba|xargs|\binstall .*\$|\bmake\b|{SCRIPT.pattern}"
 )
@@ -158,17 +165,21 @@ def unlisted(scene: Scene) -> Iterator[Finding]:
 
 
 def switched_off(scene: Scene) -> Iterator[Finding]:
-    """source-gone: an address that its host has switched off, unless git is told another one."""
-    if any("insteadof" in command.text.lower() for command in scene.commands):
-        return
+    """source-gone: an address that its host has switched off, unless git is told another one, or that no file has."""
+    told = any("insteadof" in command.text.lower() for command in scene.commands)
     off = scene.matrix.turn("git-protocol")
-    asked = [(one.request.url, one.request.line) for one in scene.own if not (one.request.marker or one.step.branch)]
-    for command in filter(images.stops, scene.stage.commands):
-        asked += [(word, command.line) for word in command.words if _FETCHES.match(command.text)]
-    for address, line in asked:
-        if off.name in address:
+    steps = [one for one in scene.stage.commands if images.stops(one) and _FETCHES.match(one.text)]
+    asked = {one: step.line for step in steps for one in step.words if step.words[0] not in _GETS or "*" in one}
+    words = {word for one in scene.commands for word in one.words}  # of which each step's own fate is known
+    own = (one.request for one in scene.own if not (one.request.marker or one.step.branch or one.request.url in words))
+    for address, line in {**asked, **{one.url: one.line for one in own}}.items():
+        if off.name in address and not told:
             detail = f"`{address[:80]}`: {off.name} has not answered since {off.version}."
             yield finding("source-gone", scene, line, detail, fix="Write https:// in its place.")
+        elif (file := _FILE.match(address)) and ("*" in file[1] or not _WHEEL.fullmatch(unquote(file[1]))):
+            why = "nothing fills in a `*` of an address" if "*" in file[1] else "a wheel's name has five parts, or six"
+            detail = f"`{file[1][:80]}`: {why}, and the step stops."
+            yield finding("source-gone", scene, line, detail, fix="Write the whole name, as its page has it.")
 
 
 def frozen(scene: Scene) -> Iterator[Finding]:

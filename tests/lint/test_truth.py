@@ -202,6 +202,7 @@ SHADOW = "FROM nvidia/cuda:11.6.2-cudnn8-devel-ubuntu20.04\nRUN apt-get update &
 SHADOW += "RUN pip3 install torch --{}index-url https://download.pytorch.org/whl/cu116\n"
 SHADOW += "RUN pip3 install git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch\n"
 BASIC = "FROM python:3.10\nRUN pip install torch==2.2.2 torchvision 'numpy<2'\nRUN pip install basicsr\n"
+WHEEL = "RUN pip install https://example.org/dir/a-{}.whl\n"
 PAIRS = [
     # what sbatch reads ends with the first command
     (JOB.format("module load cuda/12.4"), JOB.format("# a comment"), "job.sh", "gpus-too-few"),
@@ -220,6 +221,14 @@ PAIRS = [
     # a package without rows of its own is judged by its recorded metadata
     ("FROM python:3.11\nRUN pip install docling==2.15.0 torch==2.1.0\n",
      "FROM python:3.11\nRUN pip install docling==2.15.0 torch==2.5.1\n", "Dockerfile", "framework-pair-mismatch"),
+    # a name has five parts or six, and no shell and no server looks for a file by a pattern
+    *(("FROM python:3.10\n" + WHEEL.format(name), "FROM python:3.10\n" + WHEEL.format(sound), "Dockerfile", "source-gone")
+      for name in ("cp310-cp310-any", "1.*-cp310-cp310-any", "1-a-cp310-cp310-any")
+      for sound in ("1-cp310-cp310-any", "1-2-cp310-cp310-any", "1%2Bcpu-cp310-cp310-any", "${A}-any")),
+    ("FROM python:3.10\n" + WHEEL.format("1.*-cp310-cp310-any"),
+     "FROM python:3.10\n" + WHEEL.format("1.*-cp310-cp310-any").replace(".whl", ".whl || true"), "Dockerfile", "source-gone"),
+    ("FROM python:3.10\nRUN curl -O https://example.org/a-*-py3-none-any.whl\n",
+     "FROM python:3.10\nRUN curl -O https://example.org/a.whl\n", "Dockerfile", "source-gone"),
     # a list of words in single quotes is none
     ("FROM python:3.11\nCMD ['python3','main.py']\n", 'FROM python:3.11\nCMD ["python3","main.py"]\n',
      "Dockerfile", "instruction-unknown"),
