@@ -49,6 +49,7 @@ AGAINST: Final = {
     "gone": "was removed from its registry",
     "eol": "gets no rebuilds any more",
 }
+_MOST: Final = 4  # tags of a framework's own image that are tried: each costs a reading of the file
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
@@ -61,7 +62,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
     if said:
         detail = f"{base.reference} {AGAINST[said]}."
         code, level = severity(said, base, scene.matrix)
-        near = _of_framework(base, scene.matrix)
+        near = _of_framework(base, scene)
         rows = tuple(filter(None, (row or near[1],)))
         named = bases.home(base.repository) == "nvidia/cuda"  # whose tags are listed
         sure: Confidence = "certain" if (row.how != "inferred" if row else named) else "likely"
@@ -153,15 +154,19 @@ def _unreleased(base: Base, matrix: Matrix) -> str:
     return "absent" if other else ""
 
 
-def _of_framework(base: Base, matrix: Matrix) -> tuple[str, Image | None]:
-    """In words the listed tag of a framework's own image next to one that is not there: its release or the newest."""
+def _of_framework(base: Base, scene: Scene) -> tuple[str, Image | None]:
+    """In words the listed tag of a framework's own image next to one that is not there: its release or the newest.
+
+    The nearest ones are tried as those of :func:`successor` are.
+    """
     version = next(iter(base.installed.values()), "") if base.repository in bases.MOVING else ""
     known: list[tuple[tuple[bool, ...], tuple[int, ...], str, Image]] = []
-    for row in matrix.select("images", repository=base.repository) if version else ():
+    for row in scene.matrix.select("images", repository=base.repository) if version else ():
         release = row.framework.partition("==")[2]
         near = (versions.same_series(release, version), release == version, row.runtime == f"cuda{base.cuda}")
         known += [(near, number(release), name, row) for name in row.references() if name.endswith(base.flavour)]
-    best = max(known, key=lambda one: one[:3], default=None)
+    nearest = sorted(known, key=lambda one: one[:3], reverse=True)[:_MOST]
+    best = next((one for one in nearest if scene.trial(one[2])), None)
     return (f"Take {best[2]}.", best[3]) if best else ("", None)
 
 

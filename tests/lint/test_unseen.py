@@ -772,17 +772,23 @@ def test_what_only_some_pythons_of_a_release_get_is_no_error_where_none_is_named
     assert [one.severity for one in found] == [severity]
 
 
+CUDA, PIP = "nvidia/cuda", "apt-get update && apt-get install -y python3-pip"
+
+
 @pytest.mark.parametrize(
-    ("tag", "packages", "fix"),
+    ("base", "step", "fix"),
     [
-        ("11.1.1-cudnn8-devel-ubuntu20.04", "python3-pip", "Take nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04, whose"),
-        ("11.1.1-cudnn8-devel-ubuntu20.04", "python3.8-dev", "No image of CUDA 11 on a system"),
-        ("11.6.2-runtime-ubuntu20.04", "python3-pip", "Take nvidia/cuda:11.8.0-runtime-ubuntu22.04, whose"),
-        ("10.2-runtime-ubuntu18.04", "python3.6-dev", "No image of CUDA 10 is left"),
+        (f"{CUDA}:11.1.1-cudnn8-devel-ubuntu20.04", PIP, f"Take {CUDA}:11.8.0-cudnn8-devel-ubuntu22.04, whose"),
+        (f"{CUDA}:11.1.1-cudnn8-devel-ubuntu20.04", f"{PIP} python3.8-dev", "No image of CUDA 11 on a system"),
+        (f"{CUDA}:11.6.2-runtime-ubuntu20.04", PIP, f"Take {CUDA}:11.8.0-runtime-ubuntu22.04, whose"),
+        (f"{CUDA}:10.2-runtime-ubuntu18.04", f"{PIP} python3.6-dev", "No image of CUDA 10 is left"),
+        ("pytorch/pytorch:2.5.1-cuda11.7-cudnn9-devel", "pip install cupy-cuda11x==12.3.0",
+         "Take pytorch/pytorch:2.5.1-cuda11.8-cudnn9-devel"),
+        ("pytorch/pytorch:2.5.1-cuda11.7-cudnn9-devel", "pip install cupy-cuda12x==12.3.0",
+         "Take pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel"),
     ],
-)
-def test_a_maintained_tag_is_named_where_the_file_goes_with_it(tag, packages, fix):
-    text = f"FROM nvidia/cuda:{tag} AS a\nFROM a\nRUN apt-get update && apt-get install -y {packages}\n"
-    found = lint(sources.read(text, "Dockerfile"), MATRIX).findings
+)  # fmt: skip
+def test_a_tag_is_named_where_the_file_goes_with_it(base, step, fix):
+    found = lint(sources.read(f"FROM {base} AS a\nFROM a\nRUN {step}\n", "Dockerfile"), MATRIX).findings
     told = [one.fix.text for one in found if one.code in {"base-tag-eol", "base-tag-gone"}]
     assert told[0].startswith(fix)
