@@ -66,11 +66,11 @@ def tags(scene: Scene) -> Iterator[Finding]:
         rows = tuple(filter(None, (row or near[1],)))
         named = bases.home(base.repository) == "nvidia/cuda"  # whose tags are listed
         sure: Confidence = "certain" if (row.how != "inferred" if row else named) else "likely"
-        fix = successor(base, scene) or near[0] or later_system(base, scene.matrix)
+        fix = near[0] or successor(base, scene)
         yield of_base(code, scene, line, detail, severity=level, confidence=sure, fix=fix, rows=rows)
     elif (ended_on := ended(base.os, scene.matrix)) and not any(mirrors_moved(scene)):
         detail = f"{base.os} left standard support on {ended_on}."
-        fix = _BOARD if base.kind == "jetson" else successor(base, scene) or later_system(base, scene.matrix)
+        fix = _BOARD if base.kind == "jetson" else successor(base, scene)
         yield of_base("base-tag-eol", scene, line, detail, severity=age(base.os, scene.matrix), fix=fix)
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
@@ -88,10 +88,9 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
             return
         installs = UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
         if installs and stops(command):
-            fix = successor(base, scene) or later_system(base, scene.matrix)
             when = f"{base.reference} names by {row.moved}"
             detail = f"The packages of {row.os} left the mirrors that {when}: `{command.text[:40]}` fails."
-            yield of_base("base-tag-eol", scene, command.line, detail, fix=fix, rows=(row,))
+            yield of_base("base-tag-eol", scene, command.line, detail, fix=successor(base, scene), rows=(row,))
             return
 
 
@@ -226,7 +225,7 @@ def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
     return row.eol if row and row.eol and row.eol < today else ""
 
 
-def later_system(base: Base, matrix: Matrix) -> str:
+def _later_system(base: Base, matrix: Matrix) -> str:
     """What to move to from a system that has ended: the next one of its maker that has not."""
     own = matrix.system(base.os)
     if own is None:
@@ -245,32 +244,32 @@ def successor(base: Base, scene: Scene) -> str:
     """The nearest maintained tag: same repository, CUDA major, flavour; of its own system, then its CUDA minor.
 
     Of each system the nearest is tried: the file must show no new error with it. One of another system is named with
-    the Python that comes with that.
+    the Python that comes with that. Where no such tag is known, the next system of the same maker.
     """
     cuda = base.row.cuda if base.row else base.cuda
-    if not cuda:
-        return ""
     flavour = re.compile(rf":[\d.]+-{'cudnn[0-9]*-' if base.cudnn else ''}{base.flavour}-")
-    minor, major, matrix = ".".join(cuda.split(".")[:2]), versions.release(cuda)[0], scene.matrix
+    minor, major, matrix = ".".join(cuda.split(".")[:2]), int(cuda.partition(".")[0] or 0), scene.matrix
     known = [
         (row.os == base.os, versions.same_series(row.cuda, minor), versions.release(row.cuda), row.os, name)
         for row in matrix.table("images")
-        if row.repository == base.repository and row.cuda and versions.release(row.cuda)[0] >= major
+        if row.repository == base.repository and row.cuda and cuda and versions.release(row.cuda)[0] >= major
         for name in row.references()
         if flavour.search(name) and _by_apt(row.os, matrix) == _by_apt(base.os, matrix) and stands(name, matrix)
     ]
+    if not known:
+        return _later_system(base, matrix)
     alike = sorted((one for one in known if one[2][0] == major), reverse=True)
     ordered = alike or sorted(known, key=lambda one: (not one[0], one[2]))
     nearest = {one[3]: one for one in reversed(ordered)}
     fitting = (one for one in ordered if one is nearest[one[3]] and scene.trial(one[4]))
-    found = next(fitting, None) if known else None
+    found = next(fitting, None)
     system = matrix.system(found[3]) if found else None
     python = f", whose system has Python {system.python}" if found and system and system.python and not found[0] else ""
-    left = "" if alike else f"No image of CUDA {major} is left, and what is built for it needs another release."
-    if found:
-        return f"Take {found[4]}{python}." if alike else f"{left} The nearest image is {found[4]}{python}."
-    none = f"No image of CUDA {major} on a system that is maintained takes what this file installs." if known else ""
-    return none if alike else left if known else ""
+    if alike:
+        none = f"No image of CUDA {major} on a system that is maintained takes what this file installs."
+        return f"Take {found[4]}{python}." if found else none
+    left = f"No image of CUDA {major} is left, and what is built for it needs another release."
+    return f"{left} The nearest image is {found[4]}{python}." if found else left
 
 
 def _by_apt(os: str, matrix: Matrix) -> bool:
