@@ -204,7 +204,7 @@ def _of_dll(name: str, subject: Subject) -> str:
         return f"CUDA {min(majors)}" if len(majors) == 1 and min(majors).isdigit() else ""
     number = found[2]
     if found[1] == "cudnn":
-        return f"cuDNN {number}"
+        return _cudnn(number, subject)
     exact = number if number[0] in "6789" else number[2:] and number.startswith("10") and number
     return f"CUDA {exact[:-1]}.{exact[-1]}" if exact else f"CUDA {number[:2]}"
 
@@ -346,15 +346,13 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
     found = re.fullmatch(r"lib(?P<stem>\w+?)\.so(?:\.(?P<number>[\d.]+))?", name)
     if not found:
         return None
-    toolkit, number, folder = cuda_in_use(subject), found["number"] or "", "/usr/local/cuda/lib64"
+    number, folder = found["number"] or "", "/usr/local/cuda/lib64"
     looked = f"{folder}/{name}" in subject.case.signals.text
     bare = looked or subject.host.platform == "windows"
     path: tuple[Change, ...] = () if bare else (Variable("LD_LIBRARY_PATH", f"{folder}:$LD_LIBRARY_PATH"),)
     if found["stem"].startswith("cudnn"):
-        major = series(number) or _cudnn_for(toolkit, subject)
-        of = f" for CUDA {versions.minor(toolkit)}" if is_version(toolkit) else ""
         there = f"into {folder}, where it is looked for" if looked else "and put its folder on the loader's path"
-        return Fix(f"Install cuDNN {major}{of} {there}.".replace("  ", " "), changes=path)
+        return Fix(f"Install {_cudnn(series(number), subject)} {there}.", changes=path)
     if found["stem"] in _OF_TOOLKIT and number:
         return _rebuilt(name, number, cuda_in_use(subject), subject)
     if found["stem"] in _OF_TOOLKIT:
@@ -380,15 +378,23 @@ def _for_torch(subject: Subject) -> str:
     return " or ".join(names) if len(names) < 4 else ""
 
 
-def _cudnn_for(toolkit: str, subject: Subject) -> str:
-    """The major of cuDNN that the framework's builds for a CUDA release ask for, else the last made for that."""
-    minor = versions.minor(toolkit) if is_version(toolkit) else ""
-    builds = subject.matrix.builds(subject.framework_name() or subject.program)
+def _cudnn(major: str, subject: Subject) -> str:
+    """The newest cuDNN of a major, or of the one that the framework asks for, for the CUDA in use and the GPUs."""
+    toolkit = cuda_in_use(subject)
+    if not is_version(toolkit):
+        return f"cuDNN {major}".strip()
+    minor, builds = versions.minor(toolkit), subject.matrix.builds(subject.framework_name() or subject.program)
     asked = {series(row.cudnn) for row in builds if row.runtime == f"cuda{minor}" and is_version(row.cudnn)}
-    if len(asked) == 1:
-        return asked.pop()
-    rows = [row for row in subject.matrix.table("cudnn") if {minor, series(minor)} & set(row.cuda)]
-    return series(max((row.version for row in rows), key=versions.release, default=""))
+    major = major or (asked.pop() if len(asked) == 1 else "")
+    cards = [row.cc for gpu in subject.gpus if (row := subject.matrix.capability(gpu.target))]
+    fitting = [
+        row.version
+        for row in subject.matrix.table("cudnn")
+        if {minor, series(minor)} & set(row.cuda) and major in {"", series(row.version)}
+        if not row.first_cc or all(versions.at_least(cc, row.first_cc) for cc in cards)
+    ]
+    newest = max(fitting, key=versions.release, default=major)
+    return f"{f'cuDNN {series(newest, 3)}'.strip()} for CUDA {minor}"
 
 
 def _amd(name: str, subject: Subject) -> Fix:

@@ -45,6 +45,7 @@ _CODE: Final = re.compile(
 _TELLING: Final = re.compile(r"[-/\\@]|DLL load|conda activate")
 
 _TAKEN: Final = r"^\s*(?:Downloading|Using cached|[$%>]? ?pip3? install) \S{1,300}-macosx_\d+_\d+"  # of a Mac's wheels
+_ADVICE: Final = r"(?<!copy it into C:\\Program Files\\)"  # of Paddle's dynamic_loader.cc, whose release is an example
 # Fact -> pattern -> value; ``{}`` is what the pattern captured. The patterns are those of CPython's layout
 # (sysconfig, PEP 3149), of conda, and of the kernels that WSL names.
 _MARKS: Final = tuple(
@@ -73,7 +74,7 @@ _MARKS: Final = tuple(
         ("platform", r"\[Clang [\d.]{3,12} \(clang-\d", "darwin"),  # Apple's own compiler
         ("arch", r"\[MSC v\.\d{3,4} 32 bit \(Intel\)", "i686"),
         ("arch", r"[/\\]Python3\d{1,2}-32[/\\]", "i686"),  # the folder that python.org's installer makes
-        ("cuda_toolkit", r"NVIDIA GPU Computing Toolkit[/\\]{1,2}CUDA[/\\]{1,2}v(\d{1,2}\.\d)\b", "{}"),
+        ("cuda_toolkit", rf"{_ADVICE}NVIDIA GPU Computing Toolkit[/\\]{{1,2}}CUDA[/\\]{{1,2}}v(\d{{1,2}}\.\d)\b", "{}"),
         ("rocm", r"/opt/rocm-(\d{1,2}\.\d\.\d)/", "{}"),
         ("container", r"^\W{0,3}(?:\([\w.-]{1,40}\) )?\[?root@[0-9a-f]{12}[: ]", "docker"),
         ("arch", r"-(x86_64|aarch64)-linux-gnu\.so", "{}"),

@@ -340,6 +340,13 @@ PASTED = {
         "Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9}\nctranslate2==4.5.0",
         ("library-missing", "pip install nvidia-cudnn-cu12", "cu11"),
     ),
+    "the newest cuDNN of the major for the CUDA of the build": (
+        (
+            "device: 0, GPU Compute Capability: 7.5, Driver API Version: 11.4, Runtime API Version: 10.2\n"
+            "The third-party dynamic library (cudnn64_7.dll) that Paddle depends on is not configured correctly."
+        ),
+        ("library-missing", "cuDNN 7.6.5 for CUDA 10.2, which brings cudnn64_7.dll", "cuDNN 8"),
+    ),
     "a DLL of cuDNN": (
         "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
         ("library-missing", "cuDNN 9, which brings cudnn_ops64_9.dll, and put its bin folder on PATH", "export"),

@@ -728,7 +728,7 @@ CAPTURED = {
             "me@box:~$ nvcc --version\nCuda compilation tools, release 11.7, V11.7.64\nme@box:~$ nvidia-smi -L\n"
             "GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-0)"
         ),
-        ("library-missing", "cuDNN 8 for CUDA 11.7", "toolkit"),
+        ("library-missing", "cuDNN 8.9.7 for CUDA 11.7", "toolkit"),
     ),
     "a device plugin without NVIDIA's runtime": (
         "Loading NVML\nFailed to start nvml with error: could not load NVML library.",

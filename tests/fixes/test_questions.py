@@ -204,5 +204,5 @@ def test_what_could_not_be_installed_is_not_asked():
 def test_a_cudnn_that_no_wheel_brings_for_the_cuda_here_is_nvidias_own():
     text = "torch==1.8.1\nCUDA Version: 10.2\nImportError: libcudnn.so.8: cannot open shared object file: No such file"
     first, *rest = examine(Question(pasted=text), MATRIX)[0].findings
-    assert "Install cuDNN 8 for CUDA 10.2" in first.fix.text
+    assert "Install cuDNN 8.4.1 for CUDA 10.2" in first.fix.text
     assert not rest

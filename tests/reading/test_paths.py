@@ -43,6 +43,11 @@ def test_a_path_tells_of_its_machine(line, facts):
     assert all("path line 2" in host.source(name) for name in facts)
 
 
+def test_a_folder_in_advice_is_no_toolkit():
+    text = "then, unzip it and copy it into C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v9.2"
+    assert not read(text).host.known("cuda_toolkit")
+
+
 @pytest.mark.parametrize(
     "text",
     [
