@@ -131,7 +131,7 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     step = ": an older release" if plans.is_older(found, name, subject, newest=past) else ""
     step += f", for Python up to {plans.last_python(found, name, subject)}" if step and not subject.host.python else ""
     code = found.ptx_of(name) if subject.gpus else ""
-    text = f"Install {plans.told(found, name)}{code}{step}."
+    text = f"Install {plans.told(found, name)}{code}{step}{_kept(name, subject) if step else ''}."
     asked = asks_for_cuda(subject.case.commands) or "+cu" in "".join(subject.packages.values())
     told = subject.gpus or asked or any(map(subject.host.known, _OF_NVIDIA))
     text = text if told else f"If its GPU is NVIDIA's: {continued(text)}"
@@ -182,6 +182,18 @@ def _replaced(name: str, subject: Subject) -> tuple[Change, ...]:
     return (Uninstall(tuple(gone)),) if gone else ()
 
 
+def _kept(name: str, subject: Subject) -> str:
+    """The release that is installed, in WSL2, which has a GPU build of it where Windows has none; else empty."""
+    machine, have = plans.target(subject), subject.release(name)
+    if machine.platform != "windows":
+        return ""
+    linux = Host({**machine.readings, "platform": Fact("linux", "machine")})
+    plan = plans.planned([f"{name}=={have}" if is_version(have) else name], linux, subject.matrix)
+    build = next((one for one in plan.builds if one.name == name and one.runtime != "cpu"), None) if plan else None
+    extras = f"[{','.join(build.extras)}]" if build and build.extras else ""
+    return f"; or keep {name}{extras} {have} in WSL2".replace("  ", " ") if build else ""
+
+
 def _elsewhere(name: str, subject: Subject) -> Fix | None:
     """No build here: the platform that has one, or a Python."""
     from compat.resolve import nearest
@@ -192,15 +204,13 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
     if machine.platform == "windows" and {gpu.vendor for gpu in subject.gpus} == {"amd"} and name == "torch":
         text = "Install AMD's own torch for Windows, where its guide lists this GPU, rocm.docs.amd.com/projects/"
         return Fix(f"{text}radeon-ryzen, or use WSL2.")
-    if machine.platform == "windows":
-        linux = Host({**machine.readings, "platform": Fact("linux", "machine")})
-        if plans.planned([wish], linux, subject.matrix):
-            text = f"{name} {have} has no GPU build for Windows: use WSL2".replace("  ", " ")
-            for last in plans.with_code(name, "", platform_tag(subject.host), subject.matrix)[-1:]:
-                held = [line for line in last.requires if line.partition("<")[0] in last.undeclared]
-                beside = " and ".join((f"Python {last.python[-1]}", *held))
-                text += f", or {last.version}, the last that has one, with {beside}"
-            return Fix(f"{text}.", changes=(Command("wsl --install"),))
+    if machine.platform == "windows" and _kept(name, subject):
+        text = f"{name} {have} has no GPU build for Windows: use WSL2".replace("  ", " ")
+        for last in plans.with_code(name, "", platform_tag(subject.host), subject.matrix)[-1:]:
+            held = [line for line in last.requires if line.partition("<")[0] in last.undeclared]
+            beside = " and ".join((f"Python {last.python[-1]}", *held))
+            text += f", or {last.version}, the last that has one, with {beside}"
+        return Fix(f"{text}.", changes=(Command("wsl --install"),))
     free = Host({key: one for key, one in machine.readings.items() if key != "python"})
     plan = plans.planned([wish], free, subject.matrix) or nearest(wish, (), free, subject.matrix)
     if plan is None or not machine.python or plan.runtime in {"cpu", "none"}:

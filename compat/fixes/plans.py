@@ -351,9 +351,9 @@ def told(plan: Plan, name: str) -> str:
     """A framework of a plan in words: ``torch 2.7.0 for CUDA 12.8``."""
     build = _of(plan, name)
     kind = build.runtime.rstrip("0123456789.")
-    made = f" for {_KINDS[kind]}{build.runtime[len(kind) :]}" if kind in _KINDS else ""
-    system = " and its cuDNN, which the system has to have" if kind == "cuda" and build.cuda_from == "system" else ""
-    return f"{build.name} {plain(build.version)}{made}{system}"
+    ours, system = ("the system's ", " and cuDNN") if kind == "cuda" and build.cuda_from == "system" else ("", "")
+    made = f" for {ours}{_KINDS[kind]}{build.runtime[len(kind) :]}{system}" if kind in _KINDS else ""
+    return f"{build.name} {plain(build.version)}{made}"
 
 
 _KINDS: Final = {"cuda": "CUDA ", "rocm": "ROCm ", "xpu": "Intel GPUs"}

@@ -10,10 +10,12 @@ from compat.changes import Command, System, Toolkit, Variable, install
 from compat.findings import Fix
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import Subject, series, with_conda
+from compat.joints.platform import is_at
+from compat.joints.python import is_for
 from compat.lazy import pattern
 from compat.rules.deeds import of_system, of_windows
 from compat.rules.lookups import is_version, knows
-from compat.rules.stack import FRAMEWORKS
+from compat.rules.stack import FRAMEWORKS, platform_tag
 
 # Where NVIDIA's packages put a toolkit, in the value of a variable.
 _FOLDER: Final = pattern(r"(/usr/local/cuda-(\d{1,2}\.\d))\b")
@@ -94,9 +96,14 @@ def matching(subject: Subject) -> Fix | None:
             f"Build in an image with CUDA toolkit {minor} (devel), that of {item.label}.", changes=(Toolkit(minor),)
         )
     fix = _take(minor, f"Install CUDA toolkit {minor}, that of {item.name}", subject)
-    here, rows = subject.host.cuda_toolkit or "", subject.matrix.builds(item.name)
-    there = [row for row in rows if row.index and row.runtime == f"cuda{here}" and item.version in {"", row.version}]
-    other = f", or take {item.name} from {subject.matrix.index_url(there[-1])}" if there else ""
+    here, place = subject.host.python or "", platform_tag(subject.host) or "linux_x86_64"
+    rows = [row for row in subject.matrix.builds(item.name) if is_for(row, here) and is_at(row, place)]
+    releases = {item.version} if item.version else {row.version for row in rows if row.runtime == f"cuda{minor}"}
+    made = f"cuda{subject.host.cuda_toolkit}"
+    there = [row for row in rows if row.index and row.runtime == made and row.version in releases][-1:]
+    other = "".join(
+        f", or take {row.package}=={row.full_version} from {subject.matrix.index_url(row)}" for row in there
+    )
     return replace(fix, text=f"{fix.text.rstrip('.')}{other}.")
 
 

@@ -97,7 +97,11 @@ PASTED = {
     ),
     "an older release is told with its last Python": (
         "### OS\n\nWindows 11\n\n### TensorFlow version\n\n2.17.0\n\nGPU: RTX 4050\n>>> tf.config.list_physical_devices('GPU')\n[]",
-        ("cpu-only-build", "an older release, for Python up to 3.10", "and-cuda"),
+        (
+            "cpu-only-build",
+            "an older release, for Python up to 3.10; or keep tensorflow[and-cuda] 2.17.0 in WSL2.",
+            "tensorflow[and-cuda]==",
+        ),
     ),
     "a release before NumPy 2 is held to the NumPy before it": (
         (
@@ -208,7 +212,15 @@ PASTED = {
     ),
     "a toolkit of another major than torch's": (
         "The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.1).",
-        ("toolkit-mismatch-extension", "or take torch from https://download.pytorch.org/whl/cu118", "cu121"),
+        (
+            "toolkit-mismatch-extension",
+            "or take torch==2.5.1+cu118 from https://download.pytorch.org/whl/cu118",
+            "cu121",
+        ),
+    ),
+    "no torch of a CUDA that its releases have no build for": (
+        "The detected CUDA version (10.2) mismatches the version that was used to compile PyTorch (12.1).",
+        ("toolkit-mismatch-extension", "Install CUDA toolkit 12.1, that of torch, and put it first on PATH", "or take"),
     ),
     "an extension beside the CUDA packages of torch": (
         (
