@@ -9,7 +9,7 @@ from compat.findings import Fix
 from compat.fixes.subject import Subject, series
 from compat.joints import driver
 from compat.joints import python as wheel
-from compat.joints.verdict import FITS, Clash
+from compat.joints.verdict import FITS
 from compat.lazy import pattern
 from compat.rules.lookups import is_version
 
@@ -54,13 +54,8 @@ def _for_board(name: str, subject: Subject) -> list[Build]:
     """NVIDIA's builds for Jetson boards whose CUDA the system brings, oldest first; for its Python where there are."""
     matrix, host = subject.matrix, subject.host
     systems = (host.l4t,) if host.l4t else _systems(subject)
-    rows = [
-        row
-        for row in matrix.builds(name)
-        if row.index and row.kernels and matrix.families.integrated.issuperset(row.kernels)
-        for cuda in [row.runtime.removeprefix("cuda")]
-        if not all(isinstance(driver.board(matrix, cuda, one), Clash) for one in systems)
-    ]
+    fitting = [row for one in systems for row in driver.of_boards(matrix, matrix.builds(name), one)]
+    rows = [row for row in matrix.builds(name) if row in fitting]
     return [row for row in rows if is_version(host.python) and wheel.verdict(row, host.python or "") == FITS] or rows
 
 

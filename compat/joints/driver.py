@@ -18,6 +18,8 @@ from compat.lazy import dataclass
 from compat.matrix import Matrix, drivers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.matrix.drivers import Platform
     from compat.matrix.rows import Build, Capability, CudaRelease
 
@@ -216,3 +218,9 @@ def board(matrix: Matrix, cuda: str, l4t: str) -> Verdict:
     rows = tuple(row for row in matrix.table("jetpack") if row.cuda in brought)
     names = " or ".join(sorted(brought, key=versions.release))
     return FITS if cuda in brought else Clash(f"L4T {l4t} brings CUDA {names}", rows, cuda)
+
+
+def of_boards(matrix: Matrix, rows: Iterable[Build], l4t: str) -> list[Build]:
+    """NVIDIA's builds for Jetson boards among others: those made with a CUDA that the system of this board brings."""
+    own = (row for row in rows if row.index and row.kernels and matrix.families.integrated.issuperset(row.kernels))
+    return [row for row in own if not isinstance(board(matrix, row.runtime.removeprefix("cuda"), l4t), Clash)]

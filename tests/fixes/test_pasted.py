@@ -352,6 +352,10 @@ PASTED = {
         "Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9}\nctranslate2==4.5.0",
         ("library-missing", "pip install nvidia-cudnn-cu12", "cu11"),
     ),
+    "a Python that NVIDIA's builds for the board are not made for": (
+        "# R35 (release), REVISION: 4.1, GCID: 33958178\n$ python --version\nPython 3.10.12\n$ pip install torch",
+        ("python-unsupported", "uv venv --python 3.8\nuv pip install torch==2.1.0a0+41361538.nv23.06", "whl/"),
+    ),
     "the newest cuDNN of the major for the CUDA of the build": (
         (
             "device: 0, GPU Compute Capability: 7.5, Driver API Version: 11.4, Runtime API Version: 10.2\n"

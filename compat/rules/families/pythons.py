@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.driver as driver
 import compat.joints.python as joint
 import compat.reading.commands as told
 from compat import versions
@@ -21,6 +22,9 @@ from compat.rules.wanted import candidates, left_behind, standing
 from compat.sentences import Sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.matrix.rows import Build
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
 
@@ -68,13 +72,16 @@ class PythonUnsupported(Rule):
             return None  # another system's wheel, or the pip of another Python
         for name, specifier in case.wanted.items():
             published = candidates(case.matrix, name, specifier)
-            rows = [row for row in published if is_at(row, case.world.place or _USUAL)] or published
+            own, l4t = self._of_board(published, case), case.host.l4t or ""
+            rows = own or [row for row in published if is_at(row, case.world.place or _USUAL)] or published
             offered = joint.in_order(item for row in rows for item in row.python)
             if rows and offered and not any(joint.verdict(row, python) == FITS for row in rows):
                 last = [one for one in offered if not one.endswith("t")][-1]
                 fix = Fix(f"Use Python {last}.", changes=(Python(last),))
-                detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {minor_of(python)}."
-                return Found(detail=detail, fix=fix, sources=cite(case.matrix, rows[-1]))
+                made = f"L4T {l4t} and Python" if own else "Python"
+                detail = f"{name}{specifier} was published for {made} {', '.join(offered)}; this is {minor_of(python)}."
+                none = Found(detail=detail, fix=fix, sources=cite(case.matrix, rows[-1]))
+                return replace(none, confidence="likely") if own else none  # others compile for boards, too
         this = f"this is {minor_of(python)}"
         found = clashing(
             case.here,
@@ -94,9 +101,16 @@ class PythonUnsupported(Rule):
         return self._fits(python, case)
 
     @staticmethod
-    def _fits(python: str, case: Case) -> Outcome:
+    def _of_board(rows: Sequence[Build], case: Case) -> list[Build]:
+        """The builds that serve the Jetson at hand; none on another machine, or where another build is seen to run."""
+        runs = case.signals.pointing("cpu-only-build") or any(row.package in case.distributions for row in rows)
+        return driver.of_boards(case.matrix, rows, case.host.l4t) if case.host.l4t and not runs else []
+
+    def _fits(self, python: str, case: Case) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
         known = {name: candidates(case.matrix, name, specifier) for name, specifier in case.wanted.items()}
+        if case.host.l4t:  # which other builds do not serve
+            known = {name: self._of_board(rows, case) for name, rows in known.items()}
         served = [any(row.python and joint.verdict(row, python) == FITS for row in rows) for rows in known.values()]
         if not served or not all(served):
             return None
