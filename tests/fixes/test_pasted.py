@@ -356,6 +356,13 @@ PASTED = {
         "# R35 (release), REVISION: 4.1, GCID: 33958178\n$ python --version\nPython 3.10.12\n$ pip install torch",
         ("python-unsupported", "uv venv --python 3.8\nuv pip install torch==2.1.0a0+41361538.nv23.06", "whl/"),
     ),
+    "a name that llama.cpp's option no longer has": (
+        (
+            "CMake Error at vendor/llama.cpp/CMakeLists.txt:95 (message):\n  LLAMA_CUBLAS is deprecated and will be removed in"
+            " the future.\n\n  Use GGML_CUDA instead\n\nERROR: Failed building wheel for llama-cpp-python"
+        ),
+        ("build-tools-missing", "export CMAKE_ARGS=-DGGML_CUDA=on", "CUDA_HOME"),
+    ),
     "the newest cuDNN of the major for the CUDA of the build": (
         (
             "device: 0, GPU Compute Capability: 7.5, Driver API Version: 11.4, Runtime API Version: 10.2\n"

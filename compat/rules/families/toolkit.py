@@ -236,6 +236,9 @@ class BuildToolsMissing(Rule):
         if signals.get("build-isolation", "uv-build-isolation"):
             why = "the package is built in an environment of its own, without what its build script imports."
             return Found(detail=f"The installation stopped: {why}", severity="error")
+        told = signals.pointing("build-tools-missing")
+        if told and told.signal.mends:
+            return Found(detail=told.signal.meaning, severity="error")
         heard = signals.get("build-tools")
         compilers = sorted({"triton", "deepspeed"} & distributions.keys())
         if not heard and not (host.absent("gcc") and host.absent("clang") and compilers):
