@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.changes import Command, Variable, install
 from compat.findings import Fix
-from compat.fixes.libraries import cuda_in_use, made_for, of_builds, runnable
+from compat.fixes.libraries import made_for, of_builds, runnable
 from compat.fixes.subject import series, with_conda
-from compat.fixes.system_cuda import for_system, taker
+from compat.fixes.system_cuda import cuda_in_use, for_system, taker
 from compat.fixes.toolkits import outdated
 from compat.reading.message_facts import cudnn_version
 from compat.rules.lookups import is_version

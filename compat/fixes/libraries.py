@@ -12,7 +12,17 @@ from compat.findings import Fix
 from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import companions, gpu_build
 from compat.fixes.subject import series, with_conda
-from compat.fixes.system_cuda import for_cuda, for_system, of_onnxruntime, on_windows, taker, takes, wanted
+from compat.fixes.system_cuda import (
+    cuda_in_use,
+    cudnn,
+    for_cuda,
+    for_system,
+    of_onnxruntime,
+    on_windows,
+    taker,
+    takes,
+    wanted,
+)
 from compat.joints.kernels import first_cuda
 from compat.joints.python import is_for
 from compat.lazy import pattern
@@ -182,13 +192,24 @@ def _windows(subject: Subject) -> Fix | None:
     if own := signals.value("dll_package") or (not subject.missing and signals.value("dll_module")):
         return rebuild(bound, subject) if bound and signals.value("dll_module") else _runtime_for(own)
     if taken := taker(subject):
-        return for_system(subject) or wanted(*taken, subject)
+        return for_system(subject) or _wheel(taken[1], subject) or wanted(*taken, subject)
     for name in subject.missing:
         if of := _of_dll(name, subject):
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
         return rebuild(bound, subject) if bound else None
     return of_onnxruntime(subject)
+
+
+def _wheel(build: Build, subject: Subject) -> Fix | None:
+    """NVIDIA's package for Windows of the cuDNN that a build misses alone, for the CUDA of that build."""
+    rows = (row for name in subject.missing if name.startswith("cudnn") for row in _named(name, subject))
+    mine = {row.package: row for row in rows if made_for(row) == series(build.runtime)}
+    if len(mine) != 1:
+        return None
+    (row,) = mine.values()
+    text = f"Install {row.package}, which brings {row.soname}, and put its folder site-packages/{row.folder} on PATH."
+    return Fix(text, changes=(install(row.package, _below(row), settles=subject.missing),))
 
 
 def _runtime_for(package: str) -> Fix:
@@ -204,7 +225,7 @@ def _of_dll(name: str, subject: Subject) -> str:
         return f"CUDA {min(majors)}" if len(majors) == 1 and min(majors).isdigit() else ""
     number = found[2]
     if found[1] == "cudnn":
-        return _cudnn(number, subject)
+        return cudnn(number, subject)
     exact = number if number[0] in "6789" else number[2:] and number.startswith("10") and number
     return f"CUDA {exact[:-1]}.{exact[-1]}" if exact else f"CUDA {number[:2]}"
 
@@ -229,10 +250,14 @@ def _own(name: str, subject: Subject) -> Fix | None:
     return newest(package.name, subject)
 
 
-def _rows(name: str, subject: Subject) -> list[Soname]:
+def _named(name: str, subject: Subject) -> list[Soname]:
     """Packages that bring a library of exactly this name, by what their wheels hold."""
-    found = [row for row in subject.matrix.table("sonames") if row.soname == name]
-    cuda = cuda_in_use(subject)
+    return [row for row in subject.matrix.table("sonames") if row.soname == name]
+
+
+def _rows(name: str, subject: Subject) -> list[Soname]:
+    """The same for the CUDA in use, where there are any for that."""
+    found, cuda = _named(name, subject), cuda_in_use(subject)
     mine = [row for row in found if made_for(row) == series(cuda)] if cuda else []
     return mine or found
 
@@ -291,16 +316,6 @@ def made_for(row: Soname) -> str:
     return found[1] if found else ""
 
 
-def cuda_in_use(subject: Subject) -> str:
-    """CUDA of the framework, else of the toolkit; empty if unknown."""
-    item = subject.framework()
-    stated = subject.case.signals.value("ort_cuda") or (item.cuda if item else "")
-    if known := stated or subject.typed_cuda or subject.host.cuda_toolkit:
-        return known
-    taken = taker(subject)
-    return taken[1].runtime.removeprefix("cuda") if taken else ""
-
-
 def _torn(name: str, subject: Subject) -> Fix | None:
     """Frameworks of one environment that want different majors of the library."""
     stem = name.partition(".so")[0].removeprefix("lib")
@@ -352,7 +367,7 @@ def _unpackaged(name: str, subject: Subject) -> Fix | None:
     path: tuple[Change, ...] = () if bare else (Variable("LD_LIBRARY_PATH", f"{folder}:$LD_LIBRARY_PATH"),)
     if found["stem"].startswith("cudnn"):
         there = f"into {folder}, where it is looked for" if looked else "and put its folder on the loader's path"
-        return Fix(f"Install {_cudnn(series(number), subject)} {there}.", changes=path)
+        return Fix(f"Install {cudnn(series(number), subject)} {there}.", changes=path)
     if found["stem"] in _OF_TOOLKIT and number:
         return _rebuilt(name, number, cuda_in_use(subject), subject)
     if found["stem"] in _OF_TOOLKIT:
@@ -376,25 +391,6 @@ def _for_torch(subject: Subject) -> str:
     rows = (row for one in there if (row := subject.matrix.package(one)) and row.follows == "torch")
     names = dict.fromkeys(row.name for row in rows if any(build.runtime for build in subject.matrix.builds(row.name)))
     return " or ".join(names) if len(names) < 4 else ""
-
-
-def _cudnn(major: str, subject: Subject) -> str:
-    """The newest cuDNN of a major, or of the one that the framework asks for, for the CUDA in use and the GPUs."""
-    toolkit = cuda_in_use(subject)
-    if not is_version(toolkit):
-        return f"cuDNN {major}".strip()
-    minor, builds = versions.minor(toolkit), subject.matrix.builds(subject.framework_name() or subject.program)
-    asked = {series(row.cudnn) for row in builds if row.runtime == f"cuda{minor}" and is_version(row.cudnn)}
-    major = major or (asked.pop() if len(asked) == 1 else "")
-    cards = [row.cc for gpu in subject.gpus if (row := subject.matrix.capability(gpu.target))]
-    fitting = [
-        row.version
-        for row in subject.matrix.table("cudnn")
-        if {minor, series(minor)} & set(row.cuda) and major in {"", series(row.version)}
-        if not row.first_cc or all(versions.at_least(cc, row.first_cc) for cc in cards)
-    ]
-    newest = max(fitting, key=versions.release, default=major)
-    return f"{f'cuDNN {series(newest, 3)}'.strip()} for CUDA {minor}"
 
 
 def _amd(name: str, subject: Subject) -> Fix:

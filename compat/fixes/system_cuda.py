@@ -83,6 +83,35 @@ def wanted(name: str, row: Build, subject: Subject) -> Fix:
     )
 
 
+def cuda_in_use(subject: Subject) -> str:
+    """CUDA of the framework, else of the toolkit; empty if unknown."""
+    item = subject.framework()
+    stated = subject.case.signals.value("ort_cuda") or (item.cuda if item else "")
+    if known := stated or subject.typed_cuda or subject.host.cuda_toolkit:
+        return known
+    taken = taker(subject)
+    return taken[1].runtime.removeprefix("cuda") if taken else ""
+
+
+def cudnn(major: str, subject: Subject) -> str:
+    """The newest cuDNN of a major, or of the one that the framework asks for, for the CUDA in use and the GPUs."""
+    toolkit = cuda_in_use(subject)
+    if not is_version(toolkit):
+        return f"cuDNN {major}".strip()
+    minor, builds = versions.minor(toolkit), subject.matrix.builds(subject.framework_name() or subject.program)
+    asked = {series(row.cudnn) for row in builds if row.runtime == f"cuda{minor}" and is_version(row.cudnn)}
+    major = major or (asked.pop() if len(asked) == 1 else "")
+    cards = [row.cc for gpu in subject.gpus if (row := subject.matrix.capability(gpu.target))]
+    fitting = [
+        row.version
+        for row in subject.matrix.table("cudnn")
+        if {minor, series(minor)} & set(row.cuda) and major in {"", series(row.version)}
+        if not row.first_cc or all(versions.at_least(cc, row.first_cc) for cc in cards)
+    ]
+    newest = max(fitting, key=versions.release, default=major)
+    return f"{f'cuDNN {series(newest, 3)}'.strip()} for CUDA {minor}"
+
+
 def takes(row: Soname, subject: Subject) -> bool:
     """Whether a package that is there, asked for or speaks has a build that takes this library from the system."""
     said = (subject.owner(one) for kind in ("logger", "frame") for one in subject.said(kind))

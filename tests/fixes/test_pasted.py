@@ -363,6 +363,10 @@ PASTED = {
         ),
         ("build-tools-missing", "export CMAKE_ARGS=-DGGML_CUDA=on", "CUDA_HOME"),
     ),
+    "a DLL of cuDNN, of the CUDA of the package that asks": (
+        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\nctranslate2==4.5.0\ntorch==2.0.1+cu118",
+        ("library-missing", "pip install nvidia-cudnn-cu12", "cu11"),
+    ),
     "the newest cuDNN of the major for the CUDA of the build": (
         (
             "device: 0, GPU Compute Capability: 7.5, Driver API Version: 11.4, Runtime API Version: 10.2\n"
