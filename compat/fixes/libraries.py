@@ -192,24 +192,17 @@ def _windows(subject: Subject) -> Fix | None:
     if own := signals.value("dll_package") or (not subject.missing and signals.value("dll_module")):
         return rebuild(bound, subject) if bound and signals.value("dll_module") else _runtime_for(own)
     if taken := taker(subject):
-        return for_system(subject) or _wheel(taken[1], subject) or wanted(*taken, subject)
+        named = subject.missing if all(name.startswith("cudnn") for name in subject.missing) else ()
+        rows = [row for row in subject.matrix.table("sonames") if row.soname in named]
+        mine = next((row for row in rows if made_for(row) == series(taken[1].runtime)), None)
+        brought = _packaged(mine.soname, mine, subject) if mine else None
+        return for_system(subject) or brought or wanted(*taken, subject)
     for name in subject.missing:
         if of := _of_dll(name, subject):
             return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
         return rebuild(bound, subject) if bound else None
     return of_onnxruntime(subject)
-
-
-def _wheel(build: Build, subject: Subject) -> Fix | None:
-    """NVIDIA's package for Windows of the cuDNN that a build misses alone, for the CUDA of that build."""
-    rows = (row for name in subject.missing if name.startswith("cudnn") for row in _named(name, subject))
-    mine = {row.package: row for row in rows if made_for(row) == series(build.runtime)}
-    if len(mine) != 1:
-        return None
-    (row,) = mine.values()
-    text = f"Install {row.package}, which brings {row.soname}, and put its folder site-packages/{row.folder} on PATH."
-    return Fix(text, changes=(install(row.package, _below(row), settles=subject.missing),))
 
 
 def _runtime_for(package: str) -> Fix:
@@ -250,14 +243,9 @@ def _own(name: str, subject: Subject) -> Fix | None:
     return newest(package.name, subject)
 
 
-def _named(name: str, subject: Subject) -> list[Soname]:
-    """Packages that bring a library of exactly this name, by what their wheels hold."""
-    return [row for row in subject.matrix.table("sonames") if row.soname == name]
-
-
 def _rows(name: str, subject: Subject) -> list[Soname]:
-    """The same for the CUDA in use, where there are any for that."""
-    found, cuda = _named(name, subject), cuda_in_use(subject)
+    """Packages that bring a library of exactly this name, by what their wheels hold."""
+    found, cuda = [row for row in subject.matrix.table("sonames") if row.soname == name], cuda_in_use(subject)
     mine = [row for row in found if made_for(row) == series(cuda)] if cuda else []
     return mine or found
 
@@ -338,7 +326,10 @@ def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
         return Fix(f"Install conda's own package that brings {name}, for the same CUDA.", changes=(change,))
     changes: tuple[Change, ...] = (install(row.package, _below(row), settles=subject.missing),)
     module = _module(row.package)
-    if subject.host.platform != "windows" and module and subject.framework_name() != "torch":
+    if on_windows(subject):
+        text = f"Install {row.package}, which brings {name}, and put its folder site-packages/{row.folder} on PATH."
+        return Fix(text, changes=changes)
+    if module and subject.framework_name() != "torch":
         found = f"$(python -c 'import {module}.lib as m; print(m.__path__[0])')"
         changes = (*changes, Variable("LD_LIBRARY_PATH", f"{found}:$LD_LIBRARY_PATH"))
     return Fix(f"Install {row.package}, which brings {name}.", changes=changes)

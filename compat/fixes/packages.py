@@ -189,9 +189,10 @@ def _kept(name: str, subject: Subject) -> str:
         return ""
     linux = Host({**machine.readings, "platform": Fact("linux", "machine")})
     plan = plans.planned([f"{name}=={have}" if is_version(have) else name], linux, subject.matrix)
-    build = next((one for one in plan.builds if one.name == name and one.runtime != "cpu"), None) if plan else None
-    extras = f"[{','.join(build.extras)}]" if build and build.extras else ""
-    return f"; or keep {name}{extras} {have} in WSL2".replace("  ", " ") if build else ""
+    if plan is None or plan.runtime in {"cpu", "none"}:
+        return ""
+    extras = next((f"[{','.join(one.extras)}]" for one in plan.builds if one.name == name and one.extras), "")
+    return f"; or keep {name}{extras} {have} in WSL2".replace("  ", " ")
 
 
 def _elsewhere(name: str, subject: Subject) -> Fix | None:

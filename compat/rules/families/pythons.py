@@ -109,9 +109,8 @@ class PythonUnsupported(Rule):
     def _fits(self, python: str, case: Case) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
         known = {name: candidates(case.matrix, name, specifier) for name, specifier in case.wanted.items()}
-        if case.host.l4t:  # which other builds do not serve
-            known = {name: self._of_board(rows, case) for name, rows in known.items()}
-        served = [any(row.python and joint.verdict(row, python) == FITS for row in rows) for rows in known.values()]
+        here = (self._of_board(rows, case) if case.host.l4t else rows for rows in known.values())
+        served = [any(row.python and joint.verdict(row, python) == FITS for row in rows) for rows in here]
         if not served or not all(served):
             return None
         names, version = ", ".join(known), minor_of(python)

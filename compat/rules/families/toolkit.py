@@ -233,11 +233,8 @@ class BuildToolsMissing(Rule):
 
     def check(self, host: Host, signals: Hearing, distributions: Mapping[str, str]) -> Outcome:
         """A build stopped because a tool is missing, or nothing compiles for a package that does so at run time."""
-        if signals.get("build-isolation", "uv-build-isolation"):
-            why = "the package is built in an environment of its own, without what its build script imports."
-            return Found(detail=f"The installation stopped: {why}", severity="error")
-        told = signals.pointing("build-tools-missing")
-        if told and told.signal.mends:
+        told = signals.get("build-isolation", "uv-build-isolation") or signals.pointing("build-tools-missing")
+        if told and told.signal.signal != "build-tools" and len(told.signal.candidates) == 1:
             return Found(detail=told.signal.meaning, severity="error")
         heard = signals.get("build-tools")
         compilers = sorted({"triton", "deepspeed"} & distributions.keys())
