@@ -102,12 +102,9 @@ def cudnn(major: str, subject: Subject) -> str:
     asked = {series(row.cudnn) for row in builds if row.runtime == f"cuda{minor}" and is_version(row.cudnn)}
     major = major or (asked.pop() if len(asked) == 1 else "")
     cards = [row.cc for gpu in subject.gpus if (row := subject.matrix.capability(gpu.target))]
-    fitting = [
-        row.version
-        for row in subject.matrix.table("cudnn")
-        if {minor, series(minor)} & set(row.cuda) and major in {"", series(row.version)}
-        if not row.first_cc or all(versions.at_least(cc, row.first_cc) for cc in cards)
-    ]
+    rows = [row for row in subject.matrix.table("cudnn") if {minor, series(minor)} & set(row.cuda)]
+    rows = [row for row in rows if not row.first_cc or all(versions.at_least(cc, row.first_cc) for cc in cards)]
+    fitting = (row.version for row in rows if major in {"", series(row.version)})
     newest = max(fitting, key=versions.release, default=major)
     return f"{f'cuDNN {series(newest, 3)}'.strip()} for CUDA {minor}"
 

@@ -51,3 +51,20 @@ def test_a_bare_version_on_a_board_is_no_proof_of_a_server_build(doctor):
     """NVIDIA's own wheel for JetPack 6 is called 2.8.0 without a tag: the machine may be sound."""
     report = doctor(gpus=ORIN, packages={"torch": "2.8.0"}, arch="aarch64", l4t="36.4.0")
     assert [finding.code for finding in report.findings if finding.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "unfit"),
+    [
+        ({}, True),
+        ({"container": "docker"}, False),
+        ({"python": "3.8"}, False),
+        ({"packages": {"torch": "2.1.0"}}, False),
+    ],
+    ids=["the system", "an image", "its Python", "a torch that is there"],
+)
+def test_the_python_of_a_board_is_judged_by_its_own_builds(facts, unfit):
+    known = {"l4t": "35.4.1", "arch": "aarch64", "python": "3.10", **facts}
+    report = judged(host("test", **known), matrix(), error="$ pip install torch", commands=("pip install torch",))
+    assert ("python-unsupported" in {finding.code for finding in report.findings}) is unfit
+    assert any("builds of torch for Python" in str(one) for one in report.fine) is (facts.get("python") == "3.8")

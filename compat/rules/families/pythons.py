@@ -102,9 +102,10 @@ class PythonUnsupported(Rule):
 
     @staticmethod
     def _of_board(rows: Sequence[Build], case: Case) -> list[Build]:
-        """The builds that serve the Jetson at hand; none on another machine, or where another build is seen to run."""
+        """The builds that serve the Jetson at hand; none elsewhere, in an image, or where another runs."""
         runs = case.signals.pointing("cpu-only-build") or any(row.package in case.distributions for row in rows)
-        return driver.of_boards(case.matrix, rows, case.host.l4t) if case.host.l4t and not runs else []
+        bare = case.host.l4t if not runs and not case.host.container else ""
+        return driver.of_boards(case.matrix, rows, bare) if bare else []
 
     def _fits(self, python: str, case: Case) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
