@@ -52,6 +52,14 @@ CASES: Final[dict[str, tuple[list[str], str, Any]]] = {
         "Dockerfile",
         lambda count: "".join(f"FROM ubuntu:22.04 AS s{number}\nRUN echo {number}\n" for number in range(count)),
     ),
+    "bases": (
+        ["lint"],
+        "Dockerfile",
+        lambda count: "".join(
+            f"FROM nvidia/cuda:11.0.3-base-ubuntu18.04 AS s{number}\nRUN pip install torch\n"
+            for number in range(count // 20)
+        ),
+    ),
     "steps": (["lint"], "Dockerfile", lambda count: "FROM ubuntu:22.04\n" + "RUN pip install x\n" * count),
     "branches": (["lint"], "Dockerfile", lambda count: "FROM ubuntu:22.04\nRUN " + "if true; then " * count + "\n"),
     "here-document": (["lint"], "Dockerfile", lambda count: "FROM a\nRUN <<EOF\n" + "echo x\n" * count + "EOF\n"),

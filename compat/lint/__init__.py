@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
-    from compat.sources.values import Ask
+    from compat.sources.values import Ask, Stage
 
 __all__ = ["RULES", "lint"]
 
@@ -121,12 +121,22 @@ def _bounded(ask: Ask, matrix: Matrix) -> None:
 def _trying(scene: Scene, matrix: Matrix) -> Scene:
     """A scene in which an image can be tried in the place of its base."""
 
-    def takes(image: str) -> bool:
-        stages = tuple(replace(one, base=image) if one is scene.chain[0] else one for one in scene.ask.stages)
-        return _errors(replace(scene.ask, stages=stages), matrix, scene.machine) <= known()
+    def errors(image: str) -> frozenset[tuple[str, int]]:
+        first, *rest = family
+        return _errors(replace(scene.ask, stages=(replace(first, base=image), *rest)), matrix, scene.machine)
 
-    known = cache(lambda: _errors(scene.ask, matrix, scene.machine))
-    return replace(scene, trial=takes)
+    family, base = _upon(scene), scene.chain[0].base
+    known = cache(lambda: errors(base))
+    return replace(scene, trial=lambda image: errors(image) <= known())
+
+
+def _upon(scene: Scene) -> list[Stage]:
+    """The stage that a scene's base is of, and all that stand upon it, numbered anew."""
+    new: dict[int, int] = {}
+    for number, stage in enumerate(scene.ask.stages):
+        if stage is scene.chain[0] or stage.parent in new:
+            new[number] = len(new)
+    return [replace(scene.ask.stages[old], parent=new.get(scene.ask.stages[old].parent, -1)) for old in new]
 
 
 def _errors(ask: Ask, matrix: Matrix, on: Host | None) -> frozenset[tuple[str, int]]:

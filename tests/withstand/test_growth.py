@@ -20,8 +20,11 @@ def growth():
 
 @pytest.mark.parametrize(
     "case",
-    ["requirements", "companions", "stages", "here-document", "documents", "script", "chain", "GPUs", "nodes", "log"],
-)
+    [
+        "requirements", "companions", "stages", "bases", "here-document", "documents", "script", "chain", "GPUs",
+        "nodes", "log",
+    ],
+)  # fmt: skip
 def test_twice_the_file_is_at_most_twice_the_work(growth, case):
     assert growth.exponent(case) <= 1.2
 
