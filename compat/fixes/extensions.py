@@ -85,8 +85,13 @@ def rebuild(name: str, subject: Subject) -> Fix:
     unstated = _of_page(follows, subject) or _of_pin(name, follows, subject) if package and not version else None
     if package and subject.is_pure(package.name):  # a compiled one is not from the index
         unstated = Fix(f"Take the {name} that was built for this {follows}, from where this one came.")
+    listed = bool(package or name in subject.packages or subject.matrix.repository(name))
     text = f"Compile {name} here again, for the installed {follows} {version}".rstrip()
-    return unstated or Fix(f"{text}.", changes=recompiled(subject.matrix, name, plain(subject.packages.get(name, ""))))
+    here = recompiled(subject.matrix, name, plain(subject.packages.get(name, "")))
+    if not listed:  # known by its folder alone: no index need have it
+        text += ", in the folder of its sources"
+        here = (Command("pip install --no-build-isolation --no-deps --force-reinstall ."),)
+    return unstated or Fix(f"{text}.", changes=here)
 
 
 def _maker(name: str, subject: Subject) -> str:

@@ -13,6 +13,7 @@ from compat.fixes.extensions import newest, rebuild
 from compat.fixes.packages import companions, gpu_build
 from compat.fixes.subject import series, with_conda
 from compat.fixes.system_cuda import (
+    beside_pins,
     cuda_in_use,
     cudnn,
     for_cuda,
@@ -143,7 +144,8 @@ def _brought(name: str, subject: Subject) -> Fix | None:
     if rows and (fix := _older_onnxruntime(rows, subject)) is not None:
         return fix
     if rows and cuda_in_use(subject):
-        return _of_another(name, rows, subject) or _packaged(name, rows[-1], subject)
+        beside = beside_pins(rows[-1], subject) if name.startswith("libcudnn") else None
+        return _of_another(name, rows, subject) or beside or _packaged(name, rows[-1], subject)
     most = _major(subject)
     if rows and most and min(int(made_for(row) or 0) for row in rows) > int(most):  # which the driver does not run
         return _rebuilt(name, made_for(rows[-1]), most, subject)

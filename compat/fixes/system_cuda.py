@@ -18,6 +18,7 @@ from compat.reading.commands import requirements
 from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, plain, platform_tag
 from compat.targets import kernels_for
+from compat.versions import requirement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,18 +110,44 @@ def cudnn(major: str, subject: Subject) -> str:
     return f"{f'cuDNN {series(newest, 3)}'.strip()} for CUDA {minor}"
 
 
-def takes(row: Soname, subject: Subject) -> bool:
-    """Whether a package that is there, asked for or speaks has a build that takes this library from the system."""
+def _takers(subject: Subject) -> set[str]:
+    """Packages beside the frameworks that are there, are asked for or speak, with what they are built upon."""
     said = (subject.owner(one) for kind in ("logger", "frame") for one in subject.said(kind))
     known = map(subject.matrix.package, (*subject.packages, *requirements(subject.case.commands), *said))
-    names = {name for one in known if one and one.name not in FRAMEWORKS for name in (one.name, *one.needs)}
-    builds = (build for name in names - {*FRAMEWORKS} for build in subject.matrix.builds(name))
+    return {name for one in known if one and one.name not in FRAMEWORKS for name in (one.name, *one.needs)} - {
+        *FRAMEWORKS
+    }
+
+
+def _of_system(subject: Subject) -> list[Build]:
+    """Builds of such packages that take CUDA and cuDNN from the system."""
+    return [row for name in _takers(subject) for row in subject.matrix.builds(name) if row.cuda_from == "system"]
+
+
+def takes(row: Soname, subject: Subject) -> bool:
+    """Whether a package that is there, asked for or speaks has a build that takes this library from the system."""
     major = series(row.soname.partition(".so.")[2]) if row.soname.startswith("libcudnn") else ""
     return any(
         row.package.endswith(f"-cu{series(build.runtime)}") and major in {"", series(_asked(build)["cudnn"])}
-        for build in builds
-        if build.cuda_from == "system"
+        for build in _of_system(subject)
     )
+
+
+def beside_pins(row: Soname, subject: Subject) -> Fix | None:
+    """A package that asks for another major of a library than the framework pins: its first release for that one."""
+    item = subject.framework()
+    pins = (requirement(line.partition(";")[0]) for line in (item.row.requires if item and item.row else ()))
+    pin = next((one for one in pins if one and one.name == row.package and one.spec.startswith("==")), None)
+    if item is None or pin is None or series(pin.spec[2:]) == series(row.soname.partition(".so.")[2]):
+        return None
+    major, place = series(pin.spec[2:]), platform_tag(subject.host) or "linux_x86_64"
+    rows = [one for one in _of_system(subject) if series(_asked(one)["cudnn"]) == major and is_at(one, place)]
+    rows = [one for one in rows if is_for(one, subject.host.python or "") and is_version(one.version)]
+    why = f"built for cuDNN {major}, which {item.name} {plain(item.version)} brings"
+    if not rows:
+        return Fix(f"Take a release of the program that asks for {row.soname} that was {why}.")
+    best = min(rows, key=lambda one: versions.release(one.version))
+    return Fix(f"Install {best.install_name} {best.version} or newer, {why}.", changes=(subject.install(best),))
 
 
 def taker(subject: Subject) -> tuple[str, Build] | None:

@@ -312,6 +312,28 @@ PASTED = {
         "AssertionError: Torch not compiled with XPU enabled\nC:\\app\\venv\\lib\\site-packages\\torch\\xpu\\__init__.py\nPython 3.10.11",
         ("cpu-only-build", "torch==2.13.0+xpu", "2.15"),
     ),
+    "a cuDNN of another major than the torch beside it pins": (
+        (
+            "python: 3.10.14 | torch: 2.4.0+cu121\nCould not load library libcudnn_ops_infer.so.8. Error: "
+            "libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory"
+        ),
+        ("library-missing", "built for cuDNN 9, which torch 2.4.0 brings", "nvidia-cudnn-cu12"),
+    ),
+    "a package for the cuDNN before the one that torch pins": (
+        (
+            "Package       Version\n------------- -----------\nctranslate2   4.4.0\ntorch         2.4.0+cu121\nCould not load library "
+            "libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file"
+        ),
+        ("library-missing", "ctranslate2==4.5.0", "nvidia-cudnn-cu12"),
+    ),
+    "an extension of one's own, which no index need have": (
+        (
+            'File "/root/miniconda3/lib/python3.11/site-packages/my_kernels/__init__.py", line 2, in <module>\nImportError: '
+            "/root/miniconda3/lib/python3.11/site-packages/my_kernels/_C.cpython-311-x86_64-linux-gnu.so: undefined "
+            "symbol: _ZN5torch3jit11parseSchemaERKSsb"
+        ),
+        ("abi-mismatch", "--force-reinstall .", "my-kernels\n"),
+    ),
     "what is compiled again keeps its release": (
         (
             "ImportError: /env/lib/python3.7/site-packages/mmcv/_ext.cpython-37m-x86_64-linux-gnu.so: undefined symbol: "

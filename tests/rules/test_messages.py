@@ -425,3 +425,11 @@ def test_that_no_gpu_is_seen_adds_no_guess_to_a_certain_cause(doctor):
     codes = [finding.code for finding in doctor(error=blind, driver="535.216.03", fabric_manager="535.183.01").findings]
     assert codes == ["fabric-manager-version-mismatch"]
     assert [finding.code for finding in doctor(error=blind).findings][:1] == ["no-driver"]
+
+
+def test_what_only_a_rocm_build_prints_makes_no_torch_one_for_cuda(doctor):
+    card = [{"name": "AMD Radeon RX 6800M", "vendor": "amd", "target": "gfx1031"}]
+    facts = {"platform": "linux", "arch": "x86_64", "python": "3.11", "packages": {"torch": "2.4.1"}, "gpus": card}
+    assert "wrong-vendor-build" in {one.code for one in doctor(**facts).findings}
+    found = doctor(error="RuntimeError: HIP error: invalid device function", **facts).findings
+    assert [one.code for one in found] == ["rocm-gfx-unsupported"]

@@ -79,7 +79,8 @@ class WrongVendorBuild(Rule):
                 found = Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
                 if not item.inferred or self._blind(signals):
                     return found
-                if item.row and not item.row.extras:  # what an extra brings is not there for sure
+                # what an extra brings is not there for sure, and HIP's errors are those of a ROCm build
+                if item.row and not (item.row.extras or (speaks == "nvidia" and self._is_hip(signals))):
                     open_ = open_ or assumed(found)
             if (
                 speaks == "amd"
@@ -125,8 +126,14 @@ class WrongVendorBuild(Rule):
     @staticmethod
     def _blind(signals: Hearing) -> bool:
         """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
-        spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
-        return not spoken and bool(signals.saying("no-gpu-seen") or "vllm-no-device" in signals)
+        return not WrongVendorBuild._is_hip(signals) and bool(
+            signals.saying("no-gpu-seen") or "vllm-no-device" in signals
+        )
+
+    @staticmethod
+    def _is_hip(signals: Hearing) -> bool:
+        """Whether a program of ROCm has spoken."""
+        return any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
 
 
 class CpuOnlyBuild(Rule):
