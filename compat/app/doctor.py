@@ -74,8 +74,9 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     host, text, length = _patient(question, matrix)
     log, size = read_log(question.log) if question.log else ("", 0)
     error = "\n".join(part for part in (question.error, log if is_text(log) else "", text) if part)
-    given: Given = {"error": error, "wishes": question.wishes, "commands": typed(error)}
-    given |= {"select": select, "ignore": ignore}
+    given: Given = {
+        "error": error, "wishes": question.wishes, "commands": typed(error), "select": select, "ignore": ignore
+    }  # fmt: skip
     found = judged(host, matrix, asks=length > 0, **given)
     found = _with_files(found, error, matrix, chosen=(select, ignore))
     found = _with_gaps(_with_nodes(found, text), max(length, size, len(error)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.changes import Command, Variable, install
 from compat.findings import Fix
-from compat.fixes.libraries import made_for, of_builds, runnable
+from compat.fixes.libraries import of_builds, runnable
 from compat.fixes.subject import series, with_conda
 from compat.fixes.system_cuda import cuda_in_use, for_system, taker
 from compat.fixes.toolkits import outdated
@@ -59,9 +59,9 @@ def _cudnn(want: str, have: str, subject: Subject) -> Fix:
         change = with_conda("nvidia-cudnn", spec)
         return Fix(f"Update the cuDNN of the conda environment to {minor} or newer.", changes=(change,))
     rows = [row for row in subject.matrix.table("sonames") if row.soname == f"libcudnn.so.{major}"]
-    mine = [row for row in rows if made_for(row) == cuda] or ([] if cuda else runnable(rows, subject))
+    mine = [row for row in rows if row.cuda == cuda] or ([] if cuda else runnable(rows, subject))
     made = {series(one) for row in subject.matrix.table("cudnn") if series(row.version, 2) == minor for one in row.cuda}
-    mine = [row for row in mine if made_for(row) in made] or mine
+    mine = [row for row in mine if row.cuda in made] or mine
     mine = of_builds(mine, subject, lambda row: series(row.cudnn, 2) == minor)
     told = f"cuDNN {minor}{'' if newer else ' or newer'} of major {major}"
     if len({row.package for row in mine}) > 1:

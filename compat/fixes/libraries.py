@@ -122,7 +122,7 @@ def _several(subject: Subject) -> Fix | None:
     """Several libraries of one CUDA: the release that a build takes from the system, else what brings them all."""
     names = max((heard.further for heard in subject.case.signals), key=len, default=())
     found = [rows for name in names if (rows := runnable(_rows(name, subject), subject))]
-    majors = [set(map(made_for, rows)) for rows in found]
+    majors = [{row.cuda for row in rows} for rows in found]
     common = set.intersection(*majors) if len(majors) > 1 else set[str]()
     if len(common) != 1 or subject.program == "onnxruntime":
         return None
@@ -131,7 +131,7 @@ def _several(subject: Subject) -> Fix | None:
     built = gpu_build(subject) if subject.framework_name() in {"tensorflow", "jax"} else None
     if built and not any(isinstance(one, Python) for one in built.changes):
         return built
-    mine = {row.package: row for rows in found for row in rows if made_for(row) == min(common)}
+    mine = {row.package: row for rows in found for row in rows if row.cuda == min(common)}
     items = (Package(name=name, spec=_below(row), settles=subject.missing) for name, row in mine.items())
     text = f"Install what brings {' and '.join(names[:3])}: site-packages/nvidia/*/lib go on the loader's path."
     return Fix(text, changes=(Install(packages=tuple(items)),)) if len(mine) > 1 else None
@@ -147,8 +147,8 @@ def _brought(name: str, subject: Subject) -> Fix | None:
         beside = beside_pins(rows[-1], subject) if name.startswith("libcudnn") else None
         return _of_another(name, rows, subject) or beside or _packaged(name, rows[-1], subject)
     most = _major(subject)
-    if rows and most and min(int(made_for(row) or 0) for row in rows) > int(most):  # which the driver does not run
-        return _rebuilt(name, made_for(rows[-1]), most, subject)
+    if rows and most and min(int(row.cuda or 0) for row in rows) > int(most):  # which the driver does not run
+        return _rebuilt(name, rows[-1].cuda, most, subject)
     if len(packages) > 1:
         found = " or ".join(name + _below(row) for name, row in sorted(packages.items()))
         text = f"Install what brings {name}, for the CUDA of the program that asks for it: {found}"
@@ -163,7 +163,7 @@ def _of_another(name: str, rows: Sequence[Soname], subject: Subject) -> Fix | No
     """A library of another CUDA than the framework brings: what asks for it was built beside another framework."""
     item = subject.framework()
     here = item.cuda if item else subject.typed_cuda
-    majors = set(map(made_for, rows))
+    majors = {row.cuda for row in rows}
     if not here or series(here) in majors or not all(map(str.isdigit, majors)):
         return None
     if name.startswith("libcudnn") and int(series(here)) < min(map(int, majors)):
@@ -196,7 +196,7 @@ def _windows(subject: Subject) -> Fix | None:
     if taken := taker(subject):
         named = subject.missing if all(name.startswith("cudnn") for name in subject.missing) else ()
         rows = [row for row in subject.matrix.table("sonames") if row.soname in named]
-        mine = next((row for row in rows if made_for(row) == series(taken[1].runtime)), None)
+        mine = next((row for row in rows if row.cuda == series(taken[1].runtime)), None)
         brought = _packaged(mine.soname, mine, subject) if mine else None
         return for_system(subject) or brought or wanted(*taken, subject)
     for name in subject.missing:
@@ -216,7 +216,7 @@ def _runtime_for(package: str) -> Fix:
 def _of_dll(name: str, subject: Subject) -> str:
     """The CUDA or cuDNN of a DLL: 90 is 9.0 and 101 is 10.1, later ones name the major, 110 or 12, as packages do."""
     if (found := _CUDA_DLL.match(name)) is None:
-        majors = set(map(made_for, _rows(name, subject)))
+        majors = {row.cuda for row in _rows(name, subject)}
         return f"CUDA {min(majors)}" if len(majors) == 1 and min(majors).isdigit() else ""
     number = found[2]
     if found[1] == "cudnn":
@@ -248,14 +248,14 @@ def _own(name: str, subject: Subject) -> Fix | None:
 def _rows(name: str, subject: Subject) -> list[Soname]:
     """Packages that bring a library of exactly this name, by what their wheels hold."""
     found, cuda = [row for row in subject.matrix.table("sonames") if row.soname == name], cuda_in_use(subject)
-    mine = [row for row in found if made_for(row) == series(cuda)] if cuda else []
+    mine = [row for row in found if row.cuda == series(cuda)] if cuda else []
     return mine or found
 
 
 def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
     """An onnxruntime that asks for a CUDA major that is past: one whose CUDA the indexes still bring whole."""
     toolkit = series(subject.host.cuda_toolkit or "")
-    if subject.program != "onnxruntime" or toolkit == "11" or {*map(made_for, rows)} != {"11"}:
+    if subject.program != "onnxruntime" or toolkit == "11" or {row.cuda for row in rows} != {"11"}:
         return None
     return _whole_onnxruntime(": this one was built for CUDA 11", subject)
 
@@ -271,13 +271,13 @@ def _whole_onnxruntime(why: str, subject: Subject) -> Fix | None:
     row = max((one for one in rows if series(one.runtime) == major), key=lambda one: versions.release(one.version))
     package = subject.matrix.package(row.package)
     first = f", and call {package.preload} first" if package and package.preload else ""
-    text = f"{row.install_name} {{}} with its CUDA {major} and cuDNN{first}{why}."
+    name, own = row.install_name, f"with its CUDA {major} and cuDNN{first}{why}."
     after = [one.version for one in rows if int(series(one.runtime)) > int(major)]
     if python or not after:
-        return Fix(f"Install {text.format(row.version)}", changes=(subject.install(row, settles=subject.missing),))
+        return Fix(f"Install {name} {row.version} {own}", changes=(subject.install(row, settles=subject.missing),))
     end = min(after, key=versions.release)  # of those before it the newest for the Python, which nobody names
-    item = Package(name=row.install_name, spec=f"<{end}", extras=row.extras, settles=subject.missing)
-    return Fix(f"Install the newest {text.format(f'before {end}')}", changes=(Install(packages=(item,)),))
+    item = Package(name=name, spec=f"<{end}", extras=row.extras, settles=subject.missing)
+    return Fix(f"Install the newest {name} before {end} {own}", changes=(Install(packages=(item,)),))
 
 
 def _major(subject: Subject) -> str:
@@ -291,19 +291,13 @@ def runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
     rows = of_builds(rows, subject, lambda row: python in row.python)
     rows = [row for row in rows if takes(row, subject)] or rows
     most = _major(subject)
-    return [row for row in rows if not most or int(made_for(row) or 0) <= int(most)] or rows
+    return [row for row in rows if not most or int(row.cuda or 0) <= int(most)] or rows
 
 
 def of_builds(rows: list[Soname], subject: Subject, fits: Callable[[Build], bool]) -> list[Soname]:
     """Packages of the CUDA majors that fitting builds of the framework have; all where none fits."""
     made = {series(row.runtime) for row in subject.matrix.builds(subject.framework_name()) if fits(row)}
-    return [row for row in rows if made_for(row) in made] or rows
-
-
-def made_for(row: Soname) -> str:
-    """The CUDA major of one of NVIDIA's packages, by its name or, since CUDA 13, by the folder that it fills."""
-    found = re.search(r"-cu(\d+)$", row.package) or re.search(r"/cu(\d+)/", row.folder)
-    return found[1] if found else ""
+    return [row for row in rows if row.cuda in made] or rows
 
 
 def _torn(name: str, subject: Subject) -> Fix | None:

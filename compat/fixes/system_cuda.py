@@ -18,7 +18,6 @@ from compat.reading.commands import requirements
 from compat.rules.lookups import is_version
 from compat.rules.stack import FRAMEWORKS, canonical, plain, platform_tag
 from compat.targets import kernels_for
-from compat.versions import requirement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,9 +113,8 @@ def _takers(subject: Subject) -> set[str]:
     """Packages beside the frameworks that are there, are asked for or speak, with what they are built upon."""
     said = (subject.owner(one) for kind in ("logger", "frame") for one in subject.said(kind))
     known = map(subject.matrix.package, (*subject.packages, *requirements(subject.case.commands), *said))
-    return {name for one in known if one and one.name not in FRAMEWORKS for name in (one.name, *one.needs)} - {
-        *FRAMEWORKS
-    }
+    names = {name for one in known if one and one.name not in FRAMEWORKS for name in (one.name, *one.needs)}
+    return names - {*FRAMEWORKS}
 
 
 def _of_system(subject: Subject) -> list[Build]:
@@ -128,7 +126,7 @@ def takes(row: Soname, subject: Subject) -> bool:
     """Whether a package that is there, asked for or speaks has a build that takes this library from the system."""
     major = series(row.soname.partition(".so.")[2]) if row.soname.startswith("libcudnn") else ""
     return any(
-        row.package.endswith(f"-cu{series(build.runtime)}") and major in {"", series(_asked(build)["cudnn"])}
+        row.cuda == series(build.runtime) and major in {"", series(_asked(build)["cudnn"])}
         for build in _of_system(subject)
     )
 
@@ -136,7 +134,7 @@ def takes(row: Soname, subject: Subject) -> bool:
 def beside_pins(row: Soname, subject: Subject) -> Fix | None:
     """A package that asks for another major of a library than the framework pins: its first release for that one."""
     item = subject.framework()
-    pins = (requirement(line.partition(";")[0]) for line in (item.row.requires if item and item.row else ()))
+    pins = (versions.requirement(line.partition(";")[0]) for line in (item.row.requires if item and item.row else ()))
     pin = next((one for one in pins if one and one.name == row.package and one.spec.startswith("==")), None)
     if item is None or pin is None or series(pin.spec[2:]) == series(row.soname.partition(".so.")[2]):
         return None

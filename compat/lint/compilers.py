@@ -212,8 +212,8 @@ def isolated(scene: Scene) -> Iterator[Finding]:
                 project = (scene.ask.kind, step.manager) == ("pyproject", "uv")
                 uv = f"; for uv name {one.name} in no-build-isolation-package of [tool.uv]" if project else ""
                 fix = f"Install torch first, then this with --no-build-isolation{uv}."
-                where = "build-tools-missing", scene, one.line
-                yield finding(*where, detail, severity=level, confidence="likely", fix=fix)
+                code = "build-tools-missing"
+                yield finding(code, scene, one.line, detail, severity=level, confidence="likely", fix=fix)
                 return
 
 

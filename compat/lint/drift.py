@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.findings import Finding, Severity
+    from compat.lint.origins import Origin
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
 
@@ -55,34 +56,50 @@ def _takes_releases(item: Taken) -> bool:
 
 
 def gone_nightly(scene: Scene) -> Iterator[Finding]:
-    """version-does-not-exist: a dated nightly of a release that has long come out, or an index that gets none any more.
+    """version-does-not-exist: an index of nightlies that gets none any more, told once, or a nightly that is gone."""
+    told = False
+    for item in scene.own:
+        place = next((place for place in item.origins if place.nightly), None)
+        if place is None:
+            continue
+        stale = None if told else _stale(item, place, scene)
+        told |= stale is not None
+        if found := stale or _purged(item, place, scene):
+            yield found
+
+
+def _stale(item: Taken, place: Origin, scene: Scene) -> Finding | None:
+    """A nightly index of a variant that recent releases no longer have."""
+    variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url)
+    listed = [build for build in scene.matrix.builds(item.request.name) if build.variant]
+    recent = sorted({build.version for build in listed}, key=versions.parsed)[-8:]
+    mine = [build for build in listed if variant and build.variant == variant[1]]
+    if variant is None or not mine or {build.version for build in mine} & {*recent}:
+        return None
+    detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
+    level: Severity = "error" if place is item.origins[0] else "warning"  # where the default index answers
+    last = next((build for build in reversed(mine) if is_for(build, item.python)), None)
+    fix = "name the nightly index of a newer variant."
+    fix = f"Ask for {last.package}=={last.full_version}, or {fix}" if last else fix.capitalize()
+    code, rows = "version-does-not-exist", mine[-1:]
+    return of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=rows)
+
+
+def _purged(item: Taken, place: Origin, scene: Scene) -> Finding | None:
+    """A dated nightly of a release that has long come out.
 
     Source: pytorch/test-infra, s3_management/manage.py: the index shows the 60 newest nightlies of a package.
     """
-    stale = False
-    for item in scene.own:
-        place = next((place for place in item.origins if place.nightly), None)
-        variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url) if place else None
-        builds = scene.matrix.builds(item.request.name)
-        listed = [b for b in builds if b.variant]
-        recent = sorted({b.version for b in listed}, key=versions.parsed)[-8:]
-        mine = [b for b in listed if variant and b.variant == variant[1]]
-        dated = re.fullmatch(r"(\d+(?:\.\d+)*)\.?dev\d{8}(?:\+[\w.]+)?", item.request.exact)
-        code = "version-does-not-exist"
-        if place and variant and mine and not ({b.version for b in mine} & {*recent} or stale):
-            stale = True
-            detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
-            level: Severity = "error" if place is item.origins[0] else "warning"  # where the default index answers
-            last = next((b for b in reversed(mine) if is_for(b, item.python)), None)
-            fix = "name the nightly index of a newer variant."
-            fix = f"Ask for {last.package}=={last.full_version}, or {fix}" if last else fix.capitalize()
-            yield of_request(code, item, scene, detail, severity=level, confidence="likely", fix=fix, rows=mine[-1:])
-        elif dated and place and "download.pytorch.org" in place.url and not item.request.marker:
-            released = [build for build in builds if versions.same_release(build.version, dated[1])]
-            what = f"{item.request.text} is a nightly from before {dated[1]} came out"
-            detail, fix = f"{what}; {place.url} keeps recent ones.", f"Take the release {dated[1]}."
-            told = of_request(code, item, scene, detail, confidence="likely", fix=fix, rows=released[:1])
-            yield from (told,) if released else ()
+    dated = re.fullmatch(r"(\d+(?:\.\d+)*)\.?dev\d{8}(?:\+[\w.]+)?", item.request.exact)
+    if dated is None or "download.pytorch.org" not in place.url or item.request.marker:
+        return None
+    builds = scene.matrix.builds(item.request.name)
+    released = [build for build in builds if versions.same_release(build.version, dated[1])]
+    if not released:
+        return None
+    detail = f"{item.request.text} is a nightly from before {dated[1]} came out; {place.url} keeps recent ones."
+    code, fix = "version-does-not-exist", f"Take the release {dated[1]}."
+    return of_request(code, item, scene, detail, confidence="likely", fix=fix, rows=released[:1])
 
 
 def applications(scene: Scene) -> Iterator[Finding]:

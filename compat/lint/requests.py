@@ -65,8 +65,9 @@ def unmet(scene: Scene) -> Iterator[Finding]:
 def _is_of_two(item: Taken, scene: Scene) -> bool:
     """Whether a bare ``pip`` is Python 2's, which a system's package python-pip brings, and takes what was for that."""
     own = item.step.python or item.step.home or item.request.exact
-    bare = item.step.manager == "pip" and not own and item.outcome.why == "fails"
-    return bare and {one.name for one in scene.apt if one.name in {"python-pip", "python3-pip"}} == {"python-pip"}
+    if item.step.manager != "pip" or own or item.outcome.why != "fails":
+        return False
+    return {one.name for one in scene.apt if one.name in {"python-pip", "python3-pip"}} == {"python-pip"}
 
 
 def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
@@ -83,11 +84,11 @@ def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
 
 def _may_be_there(item: Taken, scene: Scene) -> bool:
     """Whether a package without rows may have come before: with the base, from a list not at hand, or in a lock."""
-    base, steps = scene.base, (step for part in scene.chain for step in part.installs)
-    brought = base and (base.installed or base.kind not in {"cuda", "python", "plain"})
-    before = "--locked" in item.step.options or brought or scene.conda
-    unread = before or any(step.files and step.line < item.step.line for step in steps)
-    return bool(unread) and scene.matrix.package(item.request.name) is None
+    unread = any(step.files and step.line < item.step.line for part in scene.chain for step in part.installs)
+    base = scene.base
+    brought = base is not None and (bool(base.installed) or base.kind not in {"cuda", "python", "plain"})
+    before = "--locked" in item.step.options or unread or brought or bool(scene.conda)
+    return before and scene.matrix.package(item.request.name) is None
 
 
 def _removed(item: Taken, scene: Scene) -> Iterator[Finding]:

@@ -96,15 +96,9 @@ def _scene(
     another = others or any(part.copies for part in chain) or any(_PIP.search(command.text) for command in commands)
     newest = bases.named_of(base, matrix) if base and not another else ""
     steps = walk.Walk(
-        matrix,
-        known.platform,
-        glibc,
-        newest,
-        worlds,
-        ask.kind not in ORDERED,
-        _made(commands),
-        bool(base and base.hidden),
-    )
+        matrix, known.platform, glibc, newest, worlds, at_once=ask.kind not in ORDERED,
+        made=_made(commands), hidden=base is not None and base.hidden,
+    )  # fmt: skip
     steps.begin(contents.of_base(base, matrix, chain[0].line) if base else ())
     for part in chain:
         steps.begin(_carried(part, made))

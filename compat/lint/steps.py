@@ -109,6 +109,7 @@ def keys(scene: Scene) -> Iterator[Finding]:
     A hint on a system of before the deprecation.
     """
     texts = [one.text for one in scene.stage.commands if one.build and not one.branch]
+    how = "too: the other list keeps its key" if any(map(_KEPT.search, texts)) else "in its place"
     old = next((number for number, text in enumerate(texts) if _OLD_KEY.search(text)), None)
     after = texts[old + 1 :] if old is not None and not any(_NEW_KEY.search(text) for text in texts) else []
     listed = next((number for number, text in enumerate(after) if _LIST.search(text)), len(after))
@@ -118,12 +119,7 @@ def keys(scene: Scene) -> Iterator[Finding]:
         if command.words[0].rpartition("/")[2] == "apt-key" and "del" not in command.words[1:2]:
             detail = f"`{command.text[:70]}`"
             detail += ": NVIDIA signs this list with another key now, and apt-get update stops." if stops else ""
-            kept = any(_KEPT.search(text) for text in texts)
-            fix = (
-                f"Fetch 3bf863cc.pub {'too: the other list keeps its key' if kept else 'in its place'}."
-                if stops
-                else ""
-            )
+            fix = f"Fetch 3bf863cc.pub {how}." if stops else ""
             if not stops and (os := _former_apt(command.text, scene)):
                 severity, detail = "info", f"{detail}: later systems than {os} drop it."
             yield finding("apt-key-deprecated", scene, command.line, detail, severity=severity, fix=fix)

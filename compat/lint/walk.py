@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Build
 
-_ANEW: Final = {"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t"}
+_REPLACING: Final = frozenset(
+    ("-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t")
+)
 LOOSE: Final = frozenset({"--no-deps", "--no-dependencies"})
 
 
@@ -86,7 +88,7 @@ class Taken:
     @property
     def replaces(self) -> bool:
         """Whether its step puts even what is installed already anew: an upgrade or a forced install."""
-        return bool(_ANEW & {*self.step.options})
+        return bool(_REPLACING & {*self.step.options})
 
 
 @dataclass(slots=True)
@@ -169,7 +171,7 @@ class Walk:
             and there is None
             and step.home not in self.made
             and not has_end(spec)
-            and not _ANEW & {*step.options}
+            and not _REPLACING & {*step.options}
         ):
             found = origins.Outcome("unknown", why="back")
         elif spec == request.spec and self._led(request, pinned):
@@ -291,7 +293,7 @@ class Walk:
         """Whether an earlier step has left what meets a request: as asked, or within the bounds of what requires it."""
         if self.at_once or there is not None:
             return not self.at_once and there is not None and _satisfied(request, step, there)
-        if request.spec or request.url or _ANEW & {*step.options} or self.matrix.package(request.name) is None:
+        if request.spec or request.url or _REPLACING & {*step.options} or self.matrix.package(request.name) is None:
             return False
         holding = (one for one in self.env if one.build and request.name not in one.build.undeclared)
         bounds = (needs(one.request, one.build, self.matrix, self.worlds) for one in holding if self._meets(one, step))
@@ -379,7 +381,7 @@ def alike(one: Install, two: Install) -> bool:
 
 def _satisfied(request: Request, step: Install, there: Taken) -> bool:
     """Whether what is there meets a request, so that the installer leaves it as it is."""
-    if request.url or _ANEW & {*step.options}:
+    if request.url or _REPLACING & {*step.options}:
         return False
     if not there.version:
         return not request.spec

@@ -65,9 +65,8 @@ def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report
     findings = [*by_facts, *by_messages(asked, case)]
     kept = [item for item in findings if (not wanted or item.code in wanted) and item.code not in unwanted]
     ordered = _ordered(kept, asked, case)
-    own = {item.code: item.answer.under if isinstance(item.answer, Found) else () for item in asked}
     return Report(
-        findings=_folded(ordered, {item.code: (*own[item.code], *item.rule.requires) for item in asked}),
+        findings=_folded(ordered, {item.code: _causes(item) for item in asked}),
         fine=tuple(item.answer.text for item in asked if isinstance(item.answer, Fits) and item.answer.text),
         unchecked=(*_questions(asked, ordered, case), *_silent(case.host), *_unjudged(asked)),
     )
@@ -169,6 +168,11 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
         )
 
     return tuple(sorted(findings, key=key))
+
+
+def _causes(item: Asked) -> tuple[str, ...]:
+    """The causes that a finding may have: those of its own, then those that its rule names."""
+    return (*(item.answer.under if isinstance(item.answer, Found) else ()), *item.rule.requires)
 
 
 def _folded(findings: Sequence[Finding], causes: Mapping[str, tuple[str, ...]]) -> tuple[Finding, ...]:

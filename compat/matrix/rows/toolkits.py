@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compat.matrix.rows.base import Row, row
 
 
@@ -195,3 +197,9 @@ class Soname(Row):
     package: str
     versions: str
     folder: str = ""
+
+    @property
+    def cuda(self) -> str:
+        """The CUDA major that NVIDIA's package is of, by its name or, since CUDA 13, by its folder; empty if none."""
+        found = re.search(r"-cu(\d+)$", self.package) or re.search(r"/cu(\d+)/", self.folder)
+        return found[1] if found else ""

@@ -80,7 +80,7 @@ class WrongVendorBuild(Rule):
                 if not item.inferred or self._blind(signals):
                     return found
                 # what an extra brings is not there for sure, and HIP's errors are those of a ROCm build
-                if item.row and not (item.row.extras or (speaks == "nvidia" and self._is_hip(signals))):
+                if item.row and not (item.row.extras or (speaks == "nvidia" and _is_hip(signals))):
                     open_ = open_ or assumed(found)
             if (
                 speaks == "amd"
@@ -126,14 +126,12 @@ class WrongVendorBuild(Rule):
     @staticmethod
     def _blind(signals: Hearing) -> bool:
         """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
-        return not WrongVendorBuild._is_hip(signals) and bool(
-            signals.saying("no-gpu-seen") or "vllm-no-device" in signals
-        )
+        return not _is_hip(signals) and bool(signals.saying("no-gpu-seen") or "vllm-no-device" in signals)
 
-    @staticmethod
-    def _is_hip(signals: Hearing) -> bool:
-        """Whether a program of ROCm has spoken."""
-        return any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
+
+def _is_hip(signals: Hearing) -> bool:
+    """Whether a program of ROCm has spoken."""
+    return any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
 
 
 class CpuOnlyBuild(Rule):

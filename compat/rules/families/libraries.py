@@ -154,9 +154,8 @@ class LibraryMismatch(Rule):
                     severity=None if signals.pointing("library-mismatch") else "warning",
                 )
             serves, heard = joint.stands_in(have, item.cudnn) == FITS, signals.pointing("library-mismatch")
-            if (
-                system or (heard and "library" not in heard.values)
-            ) and not serves:  # a file that is missing is not loaded
+            loaded = heard and "library" not in heard.values  # a file that is missing is not
+            if (system or loaded) and not serves:
                 detail = f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}"
                 return Found(detail=detail, facts=("cudnn", item.fact))
         return self._nccl(host, signals) or self._hsa(host, matrix, signals)
